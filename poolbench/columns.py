@@ -1,0 +1,193 @@
+"""The registry of everything a table or a CSV can show: key, title, unit, explanation.
+
+Pure.  One entry drives the CSV header, the table header, `poolbench explain`, and the conversion of
+units in expectations.  Keys are the CSV's column names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    TEXT = ""
+    COUNT = "count"
+    MICROSECONDS = "us"
+    BYTES = "B"
+    RATIO = "ratio"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    key: str
+    title: str
+    unit: Unit
+    meaning: str
+
+
+def _column(key: str, title: str, unit: Unit, meaning: str) -> Column:
+    return Column(key=key, title=title, unit=unit, meaning=meaning)
+
+
+_OUTCOME = "Allocations of the traced run with the outcome of this name (all iterations)."
+
+COLUMNS: tuple[Column, ...] = (
+    _column("scenario", "scenario", Unit.TEXT, "The scenario's name."),
+    _column(
+        "backend",
+        "backend",
+        Unit.TEXT,
+        "cuda: measured on a GPU.  model: predicted by the simulation, not measured.",
+    ),
+    _column("device", "device", Unit.TEXT, "The GPU's name, or the model's device profile."),
+    _column("driver", "driver", Unit.TEXT, "Version of the kernel driver."),
+    _column("attribute_set", "row", Unit.TEXT, "The row: an attribute set or a baseline."),
+    _column(
+        "follow_event_dependencies",
+        "follow",
+        Unit.FLAG,
+        "CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES as set and read back.",
+    ),
+    _column(
+        "allow_opportunistic",
+        "opportunistic",
+        Unit.FLAG,
+        "CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC as set and read back.",
+    ),
+    _column(
+        "allow_internal_dependencies",
+        "internal",
+        Unit.FLAG,
+        "CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES as set and read back.",
+    ),
+    _column(
+        "release_threshold",
+        "threshold",
+        Unit.BYTES,
+        "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD in force: free bytes kept at a synchronisation.",
+    ),
+    _column("status", "status", Unit.TEXT, "How the case ended; `reason` in run.json says why."),
+    _column("repeats", "repeats", Unit.COUNT, "Timed repetitions that ended ok."),
+    _column(
+        "makespan_us_median",
+        "makespan",
+        Unit.MICROSECONDS,
+        "Event time from just before the first step to the end of the last work of every stream; "
+        "median over repetitions of the timed pass (and over iterations after the first).",
+    ),
+    _column("makespan_us_min", "min", Unit.MICROSECONDS, "The smallest of the same makespans."),
+    _column(
+        "makespan_us_iqr",
+        "± IQR",
+        Unit.MICROSECONDS,
+        "Interquartile range of the same makespans: the noise of this row.",
+    ),
+    _column(
+        "makespan_cold_us_median",
+        "cold",
+        Unit.MICROSECONDS,
+        "Makespan of the first iteration alone, which pays for growth; only with iterations.",
+    ),
+    _column(
+        "host_us_median",
+        "issue",
+        Unit.MICROSECONDS,
+        "Host time until all steps were issued, median over the timed pass.",
+    ),
+    _column(
+        "alloc_host_us_median",
+        "alloc host",
+        Unit.MICROSECONDS,
+        "Host time of one allocation call in the traced pass, median.",
+    ),
+    _column(
+        "alloc_host_us_max",
+        "worst",
+        Unit.MICROSECONDS,
+        "Host time of the slowest allocation call in the traced pass.",
+    ),
+    _column(
+        "free_host_us_median",
+        "free host",
+        Unit.MICROSECONDS,
+        "Host time of one free call in the traced pass, median.",
+    ),
+    _column(
+        "sync_host_us_median",
+        "sync host",
+        Unit.MICROSECONDS,
+        "Host time of one sync step in the traced pass, median (closing syncs not counted).",
+    ),
+    _column(
+        "sync_host_us_max",
+        "sync worst",
+        Unit.MICROSECONDS,
+        "Host time of the slowest sync step in the traced pass.",
+    ),
+    _column("n_allocs", "allocs", Unit.COUNT, "Allocations of the traced run, all iterations."),
+    _column(
+        "n_inserted_waits",
+        "waits",
+        Unit.COUNT,
+        "Allocations for which the driver made the stream wait for another stream's free "
+        "(outcome internal_dependency).",
+    ),
+    _column(
+        "inserted_wait_us_total",
+        "wait total",
+        Unit.MICROSECONDS,
+        "Time that streams stood still for inserted waits: event time of those allocations less "
+        "the event floor, summed.",
+    ),
+    _column("n_same_stream", "same", Unit.COUNT, _OUTCOME),
+    _column("n_event_ordered", "event", Unit.COUNT, _OUTCOME),
+    _column("n_host_ordered", "host", Unit.COUNT, _OUTCOME),
+    _column("n_opportunistic", "opport.", Unit.COUNT, _OUTCOME),
+    _column("n_slack", "slack", Unit.COUNT, _OUTCOME),
+    _column("n_remapped", "remap", Unit.COUNT, _OUTCOME),
+    _column("n_grown", "grown", Unit.COUNT, _OUTCOME),
+    _column("n_internal_dependency", "internal", Unit.COUNT, _OUTCOME),
+    _column(
+        "n_out_of_memory",
+        "OOM",
+        Unit.COUNT,
+        "Allocation calls that failed with out of memory, those that a retry got through included.",
+    ),
+    _column(
+        "reserved_high_bytes",
+        "reserved",
+        Unit.BYTES,
+        "High mark of the memory that the pool holds from the device.",
+    ),
+    _column("used_high_bytes", "used", Unit.BYTES, "High mark of the bytes that were allocated."),
+    _column(
+        "overlap",
+        "overlap",
+        Unit.RATIO,
+        "Busy time (kernels, copies, memsets) summed over streams / makespan, traced pass: 1 = one "
+        "thing at a time.",
+    ),
+    _column(
+        "tracing_ratio",
+        "traced/timed",
+        Unit.RATIO,
+        "Makespan of the traced run over the median of the timed runs: how much tracing disturbed.",
+    ),
+    _column(
+        "n_latch_timeouts",
+        "latch opened",
+        Unit.COUNT,
+        "Latches that the watchdog had to open: a host call was blocked by a held stream.",
+    ),
+    _column(
+        "n_corrupt_bytes",
+        "corrupt",
+        Unit.BYTES,
+        "Bytes that a check found different from their fill; none is the only right answer.",
+    ),
+)
+"""All columns in the order of the CSV; `axis_<name>` columns follow them."""
+
+BY_KEY: dict[str, Column] = {column.key: column for column in COLUMNS}

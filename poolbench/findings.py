@@ -1,0 +1,107 @@
+"""What the traces of one case came to: the row of every table and of the CSV.
+
+Pure values.  Times are microseconds (`_us`, float), sizes bytes.  `None` means "does not apply" or
+"not known", never 0.  `poolbench.columns` names, explains and orders every field that users see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from poolbench.domain import Case, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertedWait:
+    """One allocation that the driver made wait for another stream's free (traced pass).
+
+    `wait_us` is the event time of the allocation less the event floor, never below 0.
+    """
+
+    allocation: str
+    line: int
+    iteration: int
+    stream: str
+    free_of: str
+    free_line: int
+    free_stream: str
+    wait_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The allocation that ended the run, and the pool at that moment."""
+
+    allocation: str
+    line: int
+    iteration: int
+    asked: int
+    reserved: int
+    used: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationResult:
+    """One line of `expect` against one case; `found` says what was seen instead."""
+
+    line: int
+    claim: str
+    is_met: bool
+    found: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Medians are over the timed repetitions that ended `ok`; counts come from the traced run.
+
+    Makespans are of the steady state (iterations after the first) where there are several
+    iterations, and `makespan_cold_us_median` is the first iteration's; with one iteration it is
+    `None`.
+    """
+
+    repeats: int
+    makespan_us_median: float | None
+    makespan_us_min: float | None
+    makespan_us_iqr: float | None
+    makespan_cold_us_median: float | None
+    host_us_median: float | None
+    alloc_host_us_median: float | None
+    alloc_host_us_max: float | None
+    free_host_us_median: float | None
+    sync_host_us_median: float | None
+    sync_host_us_max: float | None
+    n_allocs: int
+    n_inserted_waits: int
+    inserted_wait_us_total: float
+    n_same_stream: int
+    n_host_ordered: int
+    n_event_ordered: int
+    n_opportunistic: int
+    n_slack: int
+    n_remapped: int
+    n_grown: int
+    n_internal_dependency: int
+    n_out_of_memory: int
+    reserved_high_bytes: int | None
+    used_high_bytes: int | None
+    overlap: float | None
+    tracing_ratio: float | None
+    """Makespan of the traced run over the median of the timed ones."""
+    n_latch_timeouts: int
+    n_corrupt_bytes: int | None
+    """Over all `check` steps of the traced and timed runs; `None` where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """A case with its status and everything found; `reason` explains any status but `ok`."""
+
+    case: Case
+    release_threshold: int | None
+    """As in force for this row (bytes), `None` for a row without a pool."""
+    status: Status
+    reason: str
+    findings: Findings | None
+    waits: tuple[InsertedWait, ...] = ()
+    failure: Failure | None = None
+    expectations: tuple[ExpectationResult, ...] = ()

@@ -1,0 +1,46 @@
+"""A run of one scenario as it is kept on disk, and as every renderer reads it.
+
+Pure values.  `poolbench.results.store` writes and reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from poolbench.domain import BackendKind
+from poolbench.findings import CaseResult
+from poolbench.results.environment import Environment
+
+FORMAT_VERSION = 1
+"""Version of the results directory.
+
+1: first version (run.json, samples.csv, steps.csv, the scenario).
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """`backend_reason` says why this backend was taken.  `before` and `after` are the environment
+    at both ends; `after` is `None` while the run goes on or where it was cut short.  `cases` are in
+    the order of the table; `n_planned` counts the cases that were to run."""
+
+    scenario: str
+    question: str
+    known: str
+    backend: BackendKind
+    backend_reason: str
+    command: tuple[str, ...]
+    seed: int
+    started: str
+    version: str
+    repeats: int
+    warmup: int
+    axes: tuple[tuple[str, tuple[str, ...]], ...]
+    n_planned: int
+    before: Environment
+    after: Environment | None
+    cases: tuple[CaseResult, ...]
+
+    @property
+    def is_predicted(self) -> bool:
+        return not self.backend.is_measured
