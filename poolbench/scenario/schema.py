@@ -4,7 +4,7 @@ Pure; no YAML and no places here (`source`, `load`).  The models see plain value
 typed by the YAML 1.2 core schema.  Names may be templates (`x$i`), values may be `Ref` or `Draw`;
 both are resolved by `poolbench.plan.expand`.  Sizes are bytes, durations nanoseconds.
 
-Every validator raises `PydanticCustomError` whose type is a problem code of `poolbench.scenario.codes`.
+Every validator raises `PydanticCustomError` whose type is a code of `poolbench.scenario.codes`.
 """
 
 from __future__ import annotations
