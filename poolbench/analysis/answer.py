@@ -1,0 +1,265 @@
+"""The sentences under a table: what a run shows, and what it does not.
+
+Pure.  Every sentence is drawn from figures of the record; where they do not decide, it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from poolbench.analysis.blocks import (
+    Block,
+    blocks_of,
+    makespan_of,
+    rows_text,
+    where_text,
+)
+from poolbench.analysis.effects import Effect, effect_of
+from poolbench.analysis.quantities import say_count, say_size, say_us
+from poolbench.analysis.selection import ATTRIBUTES
+from poolbench.analysis.statistics import are_same
+from poolbench.domain import AttributeSet, Baseline, Status, row_name
+from poolbench.findings import CaseResult, InsertedWait
+from poolbench.results.record import RunRecord
+
+MAX_SENTENCES = 4
+
+PREDICTED = "Predicted, not measured:"
+
+_SHORT = dict(zip(ATTRIBUTES, ("follow", "opportunistic", "internal"), strict=True))
+
+_NO_ANSWER = (Status.ERROR, Status.TIMEOUT, Status.UNSUPPORTED, Status.SKIPPED)
+
+
+def answer(record: RunRecord) -> tuple[str, ...]:
+    """One to four sentences, the most serious first."""
+    blocks = blocks_of(record)
+    if not blocks:
+        return ("No case has been run: there is no answer.",)
+    is_exact = record.is_predicted
+    sentences = [
+        *_corruption(blocks),
+        *_without_result(blocks),
+        *_internal_dependencies(blocks),
+        *_out_of_memory(blocks),
+        *_not_exercised(blocks),
+        *_attributes(blocks, is_exact=is_exact),
+        *_against_ideal(blocks, is_exact=is_exact),
+        *_growth(blocks),
+    ][:MAX_SENTENCES] or ["No row with a pool has been run: this says nothing about attributes."]
+    if record.is_predicted:
+        sentences[0] = f"{PREDICTED} {sentences[0]}"
+    return tuple(sentences)
+
+
+def _pools(blocks: Iterable[Block]) -> list[CaseResult]:
+    return [result for block in blocks for result in block.pools]
+
+
+def _tail(blocks: Sequence[Block], chosen: Sequence[CaseResult]) -> str:
+    """` (rows 001 111), only where n is 4`: which rows and axis values a sentence is about."""
+    keys = {one.case.axes for one in chosen}
+    where = where_text(blocks, [block for block in blocks if block.axes in keys])
+    return f" ({rows_text(chosen)})" + (f", {where}" if where else "")
+
+
+def _span(values: Sequence[float], words: Iterable[str]) -> str:
+    """One text where all values read alike, else the smallest to the largest."""
+    texts = list(words)
+    low = texts[min(range(len(values)), key=values.__getitem__)]
+    high = texts[max(range(len(values)), key=values.__getitem__)]
+    return low if low == high else f"{low} to {high}"
+
+
+def _corruption(blocks: Sequence[Block]) -> Iterable[str]:
+    results = [result for block in blocks for result in block.results]
+    corrupt = [one for one in results if one.status is Status.CORRUPTED]
+    if corrupt:
+        yield f"Memory was corrupted: {corrupt[0].reason}{_tail(blocks, corrupt)}."
+
+
+def _without_result(blocks: Sequence[Block]) -> Iterable[str]:
+    results = [result for block in blocks for result in block.results]
+    for status in _NO_ANSWER:
+        chosen = [one for one in results if one.status is status]
+        if chosen:
+            n = say_count(len(chosen), "case")
+            told = f": {chosen[0].reason}" if chosen[0].reason else ""
+            yield f"{n} of {len(results)} ended as {status}{told}{_tail(blocks, chosen)}."
+
+
+def _internal_dependencies(blocks: Sequence[Block]) -> Iterable[str]:
+    chosen = [one for one in _pools(blocks) if one.findings and one.findings.n_inserted_waits]
+    if not chosen:
+        return
+    counts = [one.findings.n_inserted_waits for one in chosen if one.findings]
+    totals = [one.findings.inserted_wait_us_total for one in chosen if one.findings]
+    n_waits = _span(counts, map(str, counts)) + (" wait" if set(counts) == {1} else " waits")
+    total = _span(totals, map(say_us, totals))
+    frees = _frees_text([wait for one in chosen for wait in one.waits], max(counts))
+    yield f"Internal dependencies: {n_waits}, {total} in total{frees}{_tail(blocks, chosen)}."
+
+
+def _frees_text(waits: Sequence[InsertedWait], n_waits: int) -> str:
+    """`, all for a's free at line 14`."""
+    known = [wait for wait in waits if wait.free_of]
+    lines = sorted({wait.free_line for wait in known})
+    names = sorted({wait.free_of for wait in known})
+    if not known or len(known) < len(waits) or len(lines) > 3:
+        return ""
+    every = "all " if n_waits > 1 else ""
+    if len(names) == 1 and len(lines) == 1:
+        return f", {every}for {names[0]}'s free at line {lines[0]}"
+    if len(lines) == 1:
+        return f", {every}for frees at line {lines[0]}"
+    *most, last = map(str, lines)
+    return f", {every}for frees at lines {', '.join(most)} and {last}"
+
+
+def _out_of_memory(blocks: Sequence[Block]) -> Iterable[str]:
+    pools = _pools(blocks)
+    failed = [one for one in pools if one.status is Status.OUT_OF_MEMORY]
+    if failed:
+        lead = _lead(pools, failed, "out of memory")
+        yield f"{lead}{_failure_text(failed)}{_tail(blocks, failed)}."
+    retried = [
+        one
+        for one in pools
+        if one.status is Status.OK and one.findings and one.findings.n_out_of_memory
+    ]
+    if retried:
+        counts = [one.findings.n_out_of_memory for one in retried if one.findings]
+        n = _span(counts, map(str, counts)) + (
+            " failed allocation" if set(counts) == {1} else " failed allocations"
+        )
+        lead = _lead(pools, retried, n)
+        yield f"{lead} that a retry got through{_tail(blocks, retried)}."
+
+
+def _lead(pools: Sequence[CaseResult], chosen: Sequence[CaseResult], text: str) -> str:
+    """`With internal off: ...` where that attribute alone tells the chosen rows from the others of
+    the blocks that they are in."""
+    axes = {one.case.axes for one in chosen}
+    rows = {
+        (one in chosen, one.case.row.allow_internal_dependencies)
+        for one in pools
+        if one.case.axes in axes and isinstance(one.case.row, AttributeSet)
+    }
+    if rows == {(True, False), (False, True)}:
+        return f"With internal dependencies off: {text}"
+    return text[0].upper() + text[1:]
+
+
+def _failure_text(failed: Sequence[CaseResult]) -> str:
+    """Where all rows failed alike, at what; else nothing, since the table has it."""
+    failures = {
+        (one.failure.allocation, one.failure.line, one.failure.asked) if one.failure else None
+        for one in failed
+    }
+    failure = failed[0].failure
+    if len(failures) != 1 or failure is None:
+        return ""
+    text = f" at {failure.allocation} (line {failure.line}), {say_size(failure.asked)} asked"
+    pools = {(one.failure.reserved, one.failure.used) for one in failed if one.failure}
+    if len(pools) == 1:
+        text += f", {say_size(failure.used)} in use in a pool of {say_size(failure.reserved)}"
+    return text
+
+
+def _not_exercised(blocks: Sequence[Block]) -> Iterable[str]:
+    """Internal dependencies are what a driver falls back on: where nothing fell that far, the run
+    is silent about them."""
+    known = [one.findings for one in _pools(blocks) if one.findings is not None]
+    has_allocs = any(findings.n_allocs for findings in known)
+    if has_allocs and not any(one.n_inserted_waits or one.n_out_of_memory for one in known):
+        yield (
+            "No allocation came down to a pending block: "
+            "this run says nothing about internal dependencies."
+        )
+
+
+def _attributes(blocks: Sequence[Block], *, is_exact: bool) -> Iterable[str]:
+    idle: list[str] = []
+    undecided: list[str] = []
+    for attribute in ATTRIBUTES:
+        effects = {block.axes: effect_of(block, attribute, is_exact=is_exact) for block in blocks}
+        kinds = set(effects.values()) - {None}
+        if not kinds:
+            continue
+        short = _SHORT[attribute]
+        if kinds == {Effect.NONE}:
+            idle.append(short)
+        elif Effect.CHANGES not in kinds:
+            undecided.append(short)
+        elif attribute != "allow_internal_dependencies":
+            matters = [block for block in blocks if effects[block.axes] is Effect.CHANGES]
+            where = where_text(blocks, matters)
+            if where and Effect.UNDECIDED not in kinds:
+                yield f"{short.capitalize()} matters {where}."
+    if idle:
+        verb = "change" if len(idle) > 1 else "changes"
+        yield f"{_listed(idle)} {verb} nothing here: same outcomes, times within the noise."
+    if undecided:
+        yield (
+            f"{_listed(undecided)}: same outcomes; whether the times differ is undecided "
+            "(fewer than 3 repetitions, or none)."
+        )
+
+
+def _listed(words: Sequence[str]) -> str:
+    *most, last = words
+    text = f"{', '.join(most)} and {last}" if most else last
+    return text[0].upper() + text[1:]
+
+
+def _against_ideal(blocks: Sequence[Block], *, is_exact: bool) -> Iterable[str]:
+    """The best and the worst row against the preallocated ideal of the same axis values."""
+    found: list[tuple[float, Block, CaseResult]] = []
+    is_enough = True
+    all_same = True
+    for block in blocks:
+        base = block.baseline(Baseline.PREALLOCATED)
+        ideal = makespan_of(base, is_exact=is_exact) if base is not None else None
+        for result in block.pools:
+            own = makespan_of(result, is_exact=is_exact)
+            if ideal is None or own is None or not ideal.median or result.status is not Status.OK:
+                continue
+            is_enough = is_enough and own.is_enough and ideal.is_enough
+            all_same = all_same and are_same(own, ideal)
+            found.append((own.median / ideal.median, block, result))
+    if not found:
+        return
+    if not is_enough:
+        yield "Times are undecided: fewer than 3 repetitions."
+        return
+    if all_same:
+        yield "Every row takes as long as preallocated memory, within the noise."
+        return
+    best, worst = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
+    if worst[0] - best[0] <= 0.02 * best[0]:
+        yield f"Every row takes {best[0]:.2f} times as long as preallocated memory."
+        return
+    yield (
+        f"Against preallocated memory: {best[0]:.2f} times as long at best ({_name(best)}), "
+        f"{worst[0]:.2f} at worst ({_name(worst)})."
+    )
+
+
+def _name(one: tuple[float, Block, CaseResult]) -> str:
+    axes = ", ".join(f"{name} {text}" for name, text in one[1].axes)
+    row = f"row {row_name(one[2].case.row)}"
+    return f"{row}, {axes}" if axes else row
+
+
+def _growth(blocks: Sequence[Block]) -> Iterable[str]:
+    """Where the rows differ in how often the pool grew."""
+    known = [one for one in _pools(blocks) if one.findings is not None]
+    counts = [one.findings.n_grown for one in known if one.findings]
+    if not counts or min(counts) == max(counts):
+        return
+    least = [one for one in known if one.findings and one.findings.n_grown == min(counts)]
+    most = [one for one in known if one.findings and one.findings.n_grown == max(counts)]
+    yield (
+        f"The pool grew {min(counts)} times at least{_tail(blocks, least)} "
+        f"and {max(counts)} times at most{_tail(blocks, most)}."
+    )

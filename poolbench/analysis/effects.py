@@ -1,0 +1,82 @@
+"""What one attribute changes, all else equal.
+
+Pure.  Two rows that differ in one attribute alone are a pair; an attribute changes nothing where
+every pair has the same status, the same outcomes, and makespans that cannot be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+
+from poolbench.analysis.blocks import Block, makespan_of
+from poolbench.analysis.selection import ATTRIBUTES
+from poolbench.analysis.statistics import are_same
+from poolbench.domain import AttributeSet, Status
+from poolbench.findings import CaseResult, Findings
+
+
+class Effect(Enum):
+    NONE = auto()
+    CHANGES = auto()
+    UNDECIDED = auto()
+    """Same status and outcomes, but too few repetitions to tell the times apart."""
+
+
+def pairs(block: Block, attribute: str) -> Iterator[tuple[CaseResult, CaseResult]]:
+    """(off, on): rows that are equal but for one attribute."""
+
+    def rest(row: AttributeSet) -> tuple[object, ...]:
+        others = tuple(getattr(row, key) for key in ATTRIBUTES if key != attribute)
+        return (*others, row.release_threshold, row.threshold_is_pool_size)
+
+    on: dict[tuple[object, ...], CaseResult] = {}
+    for result in block.pools:
+        row = result.case.row
+        if isinstance(row, AttributeSet) and getattr(row, attribute):
+            on.setdefault(rest(row), result)
+    for result in block.pools:
+        row = result.case.row
+        if isinstance(row, AttributeSet) and not getattr(row, attribute) and rest(row) in on:
+            yield result, on[rest(row)]
+
+
+def effect_of(block: Block, attribute: str, *, is_exact: bool) -> Effect | None:
+    """`None` where the run has no pair of rows that differ in this attribute alone."""
+    found = [compare_rows(off, on, is_exact=is_exact) for off, on in pairs(block, attribute)]
+    if not found:
+        return None
+    if Effect.CHANGES in found:
+        return Effect.CHANGES
+    return Effect.UNDECIDED if Effect.UNDECIDED in found else Effect.NONE
+
+
+def compare_rows(left: CaseResult, right: CaseResult, *, is_exact: bool) -> Effect:
+    if left.status is not right.status:
+        return Effect.CHANGES
+    if left.findings is None or right.findings is None:
+        return Effect.UNDECIDED
+    if outcome_counts(left.findings) != outcome_counts(right.findings):
+        return Effect.CHANGES
+    first, second = makespan_of(left, is_exact=is_exact), makespan_of(right, is_exact=is_exact)
+    if first is None or second is None:
+        both_failed = left.status is Status.OUT_OF_MEMORY and first is None and second is None
+        return Effect.NONE if both_failed else Effect.UNDECIDED
+    if not (first.is_enough and second.is_enough):
+        return Effect.UNDECIDED
+    return Effect.NONE if are_same(first, second) else Effect.CHANGES
+
+
+def outcome_counts(findings: Findings) -> tuple[int, ...]:
+    return (
+        findings.n_allocs,
+        findings.n_same_stream,
+        findings.n_host_ordered,
+        findings.n_event_ordered,
+        findings.n_opportunistic,
+        findings.n_slack,
+        findings.n_remapped,
+        findings.n_grown,
+        findings.n_internal_dependency,
+        findings.n_out_of_memory,
+    )
