@@ -73,12 +73,14 @@ class Free:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """`buffers` are all buffers that the kernel uses, whatever `work` does with them."""
+    """`buffers` are all buffers that the kernel uses, whatever `work` does with them; `writes` are
+    those of them that count as written."""
 
     stream: int
     work: Work
     grid: Grid
     buffers: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
