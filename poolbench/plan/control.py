@@ -33,16 +33,10 @@ def event_faults(expansion: Expansion) -> Iterator[Fault]:
             code="wait-before-record",
             message=f"event {name} has not been recorded yet; this {s.KIND_NAMES[type(step)]} "
             "would not wait for anything",
-            written=_written(expansion, index),
             notes=(
                 Note(place=expansion.place(recorded, "record"), message="recorded here, later"),
             ),
         )
-
-
-def _written(expansion: Expansion, step: int) -> str:
-    """The step's place tells it apart; nothing else has to."""
-    return expansion.sources[expansion.origin[step]].kind
 
 
 def latch_faults(expansion: Expansion) -> Iterator[Fault]:

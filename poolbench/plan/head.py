@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from poolbench.domain import Issue, OnOom, StreamKind, StreamPriority
 from poolbench.errors import Note, Place
+from poolbench.plan.faults import Fault
 from poolbench.plan.names import references_of, suggestion, text_of
 from poolbench.plan.plan import BufferSpec, KernelSource, StreamSpec
 from poolbench.plan.scope import Closed, Scope, Unreadable, read_enum_text
@@ -27,6 +28,7 @@ from poolbench.scenario.schema import (
     read_threshold,
 )
 from poolbench.scenario.values import Ref
+from poolbench.units import format_size
 
 MAX_STREAMS = 128
 MAX_BUFFERS = 4096
@@ -234,12 +236,33 @@ def _kernels(scenario: Scenario, scope: Scope) -> tuple[KernelSource, ...]:
     return tuple(kernels)
 
 
+def _advice(scenario: Scenario, settings: Settings) -> Iterator[Fault]:
+    """Warnings about settings that cannot have their effect."""
+    if 0 < settings.max_size < settings.prime:
+        yield Fault(
+            place=scenario.place_of("pool", "prime"),
+            code="larger-than-pool",
+            message=f"pool.prime ({format_size(settings.prime)}) is larger than pool.max_size "
+            f"({format_size(settings.max_size)}); priming can never succeed",
+            is_warning=True,
+        )
+    if settings.issue is Issue.AHEAD and settings.pace_ns:
+        yield Fault(
+            place=scenario.place_of("pace"),
+            code="pace-not-used",
+            message="with `issue: ahead` the host queues as fast as it can; pace has no effect",
+            is_warning=True,
+        )
+
+
 def resolve_head(scenario: Scenario, scope: Scope, axes: Mapping[str, str]) -> Head:
     """The head under one combination of axis values; `scope` holds the parameters already."""
     head = _with_axes(scenario, scope, axes)
     streams, stream_places = _streams(scenario, scope)
+    settings = _settings(scenario, head, scope)
+    scope.faults.extend(_advice(scenario, settings))
     return Head(
-        settings=_settings(scenario, head, scope),
+        settings=settings,
         streams=streams,
         stream_places=stream_places,
         buffers=_buffers(scenario, scope),
