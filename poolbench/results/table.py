@@ -1,0 +1,258 @@
+"""A record as a table of texts: which columns, in which unit, grouped, block by block.
+
+Pure.  The terminal and Markdown both draw this value; neither formats a number of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from poolbench.columns import BY_KEY, Unit
+from poolbench.domain import row_name
+from poolbench.findings import CaseResult
+from poolbench.results.derived import (
+    OVER_DEFAULT,
+    OVER_PREALLOCATED,
+    default_row,
+    over,
+    over_preallocated,
+)
+from poolbench.results.numbers import (
+    ABSENT,
+    Scale,
+    count_scale,
+    ratio_scale,
+    size_scale,
+    threshold_text,
+    time_scale,
+)
+from poolbench.results.record import RunRecord
+from poolbench.results.rows import CellValue, case_values
+
+REUSE = (
+    "n_same_stream",
+    "n_host_ordered",
+    "n_event_ordered",
+    "n_opportunistic",
+    "n_slack",
+    "n_remapped",
+    "n_grown",
+)
+"""How allocations were served, apart from inserted waits and failures, which have columns."""
+
+_GROUPS: tuple[tuple[str, ...], ...] = (
+    ("release_threshold",),
+    ("status",),
+    (
+        "makespan_us_median",
+        "makespan_us_iqr",
+        "makespan_cold_us_median",
+        OVER_PREALLOCATED,
+        OVER_DEFAULT,
+    ),
+    ("n_inserted_waits", "inserted_wait_us_total"),
+    ("alloc_host_us_median", "alloc_host_us_max"),
+    REUSE,
+    ("n_out_of_memory",),
+    ("reserved_high_bytes", "used_high_bytes"),
+    ("overlap",),
+    ("sync_host_us_median", "sync_host_us_max"),
+    ("n_latch_timeouts", "n_corrupt_bytes"),
+)
+"""Columns in the order of the table; a group is never torn apart."""
+
+_ONLY_IF_NONZERO = frozenset({*REUSE, "n_latch_timeouts", "n_corrupt_bytes"})
+_ONLY_IF_KNOWN = frozenset(
+    {
+        "makespan_us_iqr",
+        "makespan_cold_us_median",
+        OVER_PREALLOCATED,
+        OVER_DEFAULT,
+        "alloc_host_us_median",
+        "alloc_host_us_max",
+        "reserved_high_bytes",
+        "used_high_bytes",
+        "overlap",
+        "sync_host_us_median",
+        "sync_host_us_max",
+    }
+)
+_HEADERS: dict[str, tuple[str, ...]] = {
+    "makespan_cold_us_median": ("cold", "makespan"),
+    OVER_PREALLOCATED: ("× pre-", "allocated"),
+    "alloc_host_us_median": ("alloc", "host"),
+    "alloc_host_us_max": ("alloc", "worst"),
+    "inserted_wait_us_total": ("wait", "total"),
+    "reserved_high_bytes": ("reserved", "peak"),
+    "used_high_bytes": ("used", "peak"),
+    "sync_host_us_median": ("sync", "host"),
+    "sync_host_us_max": ("sync", "worst"),
+    "n_latch_timeouts": ("latch", "opened"),
+}
+_SAME_SCALE = {"makespan_us_iqr": "makespan_us_median"}
+
+ROW_KEYS = ("attribute_set", "follow", "opportunistic", "internal", "backend")
+"""What says which row this is; repeated where a table is folded."""
+
+_ATTRIBUTES = {
+    "follow": ("f", "follow_event_dependencies"),
+    "opportunistic": ("o", "allow_opportunistic"),
+    "internal": ("i", "allow_internal_dependencies"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """`header` has one line or two; `group` columns stay together when a table is folded."""
+
+    key: str
+    header: tuple[str, ...]
+    unit: str
+    is_number: bool
+    group: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    status: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The rows of one combination of axis values; `title` is empty without axes."""
+
+    title: str
+    rows: tuple[TableRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    columns: tuple[TableColumn, ...]
+    blocks: tuple[Block, ...]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(column.key for column in self.columns)
+
+
+def build_table(record: RunRecord) -> Table:
+    """Every case of the record; columns in which nothing could stand are left out."""
+    cases = record.cases
+    reference = default_row(cases)
+    values = [_values(record, result, reference) for result in cases]
+    columns = [*_row_columns(record)]
+    scales: list[Scale | None] = [None] * len(columns)
+    for group, keys in enumerate(_GROUPS):
+        for key in keys:
+            if not _is_shown(key, values):
+                continue
+            scale = _scale(_SAME_SCALE.get(key, key), values)
+            columns.append(
+                TableColumn(
+                    key=key,
+                    header=_header(key, reference),
+                    unit=scale.unit if scale else "",
+                    is_number=key != "status",
+                    group=group,
+                )
+            )
+            scales.append(scale)
+    rows = [
+        TableRow(
+            status=result.status.value,
+            cells=tuple(
+                _text(column.key, found[column.key], scale)
+                for column, scale in zip(columns, scales, strict=True)
+            ),
+        )
+        for result, found in zip(cases, values, strict=True)
+    ]
+    return Table(columns=tuple(columns), blocks=_blocks(cases, rows))
+
+
+def _row_columns(record: RunRecord) -> list[TableColumn]:
+    def column(key: str, title: str) -> TableColumn:
+        return TableColumn(key=key, header=(title,), unit="", is_number=False, group=-1)
+
+    columns = [column("attribute_set", "row")]
+    columns += [column(key, letter) for key, (letter, _) in _ATTRIBUTES.items()]
+    if record.is_predicted:
+        columns.append(column("backend", "by"))
+    return columns
+
+
+def _values(record: RunRecord, result: CaseResult, reference: str | None) -> dict[str, CellValue]:
+    values = case_values(record, result)
+    for key, (_, name) in _ATTRIBUTES.items():
+        values[key] = values[name]
+    values[OVER_PREALLOCATED] = over_preallocated(result, record.cases)
+    values[OVER_DEFAULT] = over(result, record.cases, reference)
+    return values
+
+
+def _is_shown(key: str, values: Sequence[dict[str, CellValue]]) -> bool:
+    found = [row[key] for row in values]
+    if key == "release_threshold":
+        return len({value for value in found if value is not None}) > 1
+    if key in _ONLY_IF_NONZERO:
+        return any(found)
+    if key in _ONLY_IF_KNOWN:
+        return any(value is not None for value in found)
+    return True
+
+
+def _scale(key: str, values: Sequence[dict[str, CellValue]]) -> Scale | None:
+    numbers = [
+        value
+        for row in values
+        if isinstance(value := row[key], int | float) and not isinstance(value, bool)
+    ]
+    if key in (OVER_PREALLOCATED, OVER_DEFAULT):
+        return ratio_scale(numbers)
+    match BY_KEY[key].unit:
+        case Unit.MICROSECONDS:
+            return time_scale(numbers)
+        case Unit.BYTES if key != "release_threshold":
+            return size_scale(numbers)
+        case Unit.RATIO:
+            return ratio_scale(numbers)
+        case Unit.COUNT:
+            return count_scale()
+        case _:
+            return None
+
+
+def _header(key: str, reference: str | None) -> tuple[str, ...]:
+    if key == OVER_DEFAULT:
+        return (f"× {reference}",)
+    return _HEADERS.get(key) or (BY_KEY[key].title,)
+
+
+def _text(key: str, value: CellValue, scale: Scale | None) -> str:
+    if key == "release_threshold":
+        return threshold_text(value if isinstance(value, int) else None)
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, str):
+        return value
+    return scale.text(value) if scale else str(value)
+
+
+def axes_text(result: CaseResult) -> str:
+    return ", ".join(f"{name} = {text}" for name, text in result.case.axes)
+
+
+def _blocks(cases: Sequence[CaseResult], rows: Sequence[TableRow]) -> tuple[Block, ...]:
+    blocks: dict[str, list[TableRow]] = {}
+    for result, row in zip(cases, rows, strict=True):
+        blocks.setdefault(axes_text(result), []).append(row)
+    return tuple(Block(title=title, rows=tuple(found)) for title, found in blocks.items())
+
+
+def row_names(record: RunRecord) -> tuple[str, ...]:
+    """The names of the rows that occur, each once, in order."""
+    return tuple(dict.fromkeys(row_name(result.case.row) for result in record.cases))
