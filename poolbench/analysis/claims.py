@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from poolbench.analysis.quantities import say, say_size, say_us
+from poolbench.analysis.quantities import metric, say, say_size, say_us
 from poolbench.analysis.statistics import median_us
 from poolbench.columns import BY_KEY, Unit
 from poolbench.conditions import parse_condition
@@ -26,14 +26,6 @@ class Claim(NamedTuple):
     text: str
     is_met: bool
     found: str
-
-
-def metric(result: CaseResult, key: str) -> float | None:
-    """The number in a column, `None` where there is none."""
-    if key == "release_threshold":
-        return result.release_threshold
-    value = getattr(result.findings, key, None)
-    return value if isinstance(value, int | float) else None
 
 
 def _matches(pattern: str, name: str) -> bool:

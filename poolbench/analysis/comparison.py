@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from poolbench.analysis.blocks import blocks_of, makespan_of
-from poolbench.analysis.claims import metric
+from poolbench.analysis.quantities import metric
 from poolbench.analysis.statistics import SAME_SHARE, Measured, band
 from poolbench.domain import Baseline, Case, Status, row_name
 from poolbench.findings import CaseResult

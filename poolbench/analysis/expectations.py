@@ -13,14 +13,13 @@ from dataclasses import replace
 from poolbench.analysis.claims import (
     Claim,
     host_time_claim,
-    metric,
     metric_claim,
     outcomes_claim,
     sample_claim,
     waits_for_claim,
 )
 from poolbench.analysis.held import held_claim
-from poolbench.analysis.quantities import say
+from poolbench.analysis.quantities import metric, say
 from poolbench.analysis.selection import Selector, Why, describe
 from poolbench.columns import BY_KEY, Unit
 from poolbench.conditions import parse_condition

@@ -1,4 +1,4 @@
-"""Values of columns as text: short, with their unit.
+"""Values of columns, and the same as text: short, with their unit.
 
 Pure.  For sentences and claims; tables have their own formats.
 """
@@ -6,7 +6,16 @@ Pure.  For sentences and claims; tables have their own formats.
 from __future__ import annotations
 
 from poolbench.columns import Unit
+from poolbench.findings import CaseResult
 from poolbench.units import SIZE_UNITS
+
+
+def metric(result: CaseResult, key: str) -> float | None:
+    """The number in a column, `None` where there is none."""
+    if key == "release_threshold":
+        return result.release_threshold
+    value = getattr(result.findings, key, None)
+    return value if isinstance(value, int | float) else None
 
 
 def say_us(value: float) -> str:

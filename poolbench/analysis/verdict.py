@@ -109,7 +109,7 @@ def _describe_corruption(plan: Plan, traces: Sequence[Trace]) -> str:
 
 
 def _disagreement(traces: Sequence[Trace], status: Status) -> str:
-    """ "2 of 5 repetitions", the traced run named apart; empty where all runs agree."""
+    """`2 of 5 repetitions`, the traced run named apart; empty where all runs agree."""
     counts = Counter(trace.status for trace in traces)
     if len(counts) == 1:
         return ""
