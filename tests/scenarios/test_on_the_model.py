@@ -1,0 +1,68 @@
+"""Every shipped scenario, run on the model: what it expects must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from poolbench.analysis.expectations import evaluate
+from poolbench.analysis.findings import find
+from poolbench.backends.base import Backend
+from poolbench.backends.model.backend import ModelBackend
+from poolbench.domain import COMBINATIONS, Baseline, Case, Row
+from poolbench.findings import CaseResult
+from poolbench.measure import measure
+from poolbench.plan.build import build_plan
+from poolbench.plan.cases import cases
+from poolbench.scenario.load import load
+from poolbench.trace import Trace
+
+FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
+ROWS: tuple[Row, ...] = (*COMBINATIONS, *Baseline)
+
+
+def run(file: Path, backend: Backend) -> tuple[CaseResult, ...]:
+    """The results of all rows, one timed and one traced run each: the model has no noise."""
+    scenario = load(file)
+    plans = [build_plan(scenario, case) for case in cases(scenario, ROWS)]
+    traces: dict[Case, list[Trace]] = {plan.case: [] for plan in plans}
+    measure(
+        plans,
+        backend,
+        repeats=1,
+        warmup=0,
+        seed=0,
+        once=False,
+        on_trace=lambda trace: traces[trace.case].append(trace),
+    )
+    floors = backend.environment().floors
+    found = [
+        (plan, traces[plan.case], find(plan, traces[plan.case], floors=floors)) for plan in plans
+    ]
+    return evaluate(
+        scenario,
+        [
+            (plan, next((trace for trace in of_case if trace.steps is not None), None), result)
+            for plan, of_case, result in found
+        ],
+    )
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_meets_its_expectations(file: Path) -> None:
+    """Every expectation of a shipped scenario is asked of some row and met by the model."""
+    results = run(file, ModelBackend())
+    asked = [(result.case.key, one) for result in results for one in result.expectations]
+    broken = [f"{key}: {one.claim}; found {one.found}" for key, one in asked if not one.is_met]
+    assert broken == []
+    scenario = load(file)
+    lines = {one.line for _, one in asked}
+    for index in range(len(scenario.head.expect)):
+        first = scenario.place_of("expect", index).line
+        following = (
+            scenario.place_of("expect", index + 1).line
+            if index + 1 < len(scenario.head.expect)
+            else len(scenario.text.splitlines()) + 1
+        )
+        assert any(first <= line < following for line in lines), f"line {first} asks no row"
