@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from poolbench.analysis.blocks import (
-    Block,
-    blocks_of,
-    makespan_of,
-    rows_text,
-    where_text,
+from poolbench.analysis.attribute_sentences import (
+    attribute_effects,
+    cost_of_internal,
+    is_internal_exercised,
 )
-from poolbench.analysis.effects import Effect, effect_of
-from poolbench.analysis.quantities import say_count, say_size, say_us
-from poolbench.analysis.selection import ATTRIBUTES
+from poolbench.analysis.blocks import Block, blocks_of, makespan_of
+from poolbench.analysis.quantities import say_count, say_size, say_us_span
+from poolbench.analysis.sentences import capital, listed, pools_of, span, tail
 from poolbench.analysis.statistics import are_same
 from poolbench.domain import AttributeSet, Baseline, Status, row_name
 from poolbench.findings import CaseResult, InsertedWait
@@ -25,8 +23,6 @@ from poolbench.results.record import RunRecord
 MAX_SENTENCES = 4
 
 PREDICTED = "Predicted, not measured:"
-
-_SHORT = dict(zip(ATTRIBUTES, ("follow", "opportunistic", "internal"), strict=True))
 
 _NO_ANSWER = (Status.ERROR, Status.TIMEOUT, Status.UNSUPPORTED, Status.SKIPPED)
 
@@ -43,7 +39,8 @@ def answer(record: RunRecord) -> tuple[str, ...]:
         *_internal_dependencies(blocks),
         *_out_of_memory(blocks),
         *_not_exercised(blocks),
-        *_attributes(blocks, is_exact=is_exact),
+        *cost_of_internal(blocks, is_exact=is_exact),
+        *attribute_effects(blocks, is_exact=is_exact),
         *_against_ideal(blocks, is_exact=is_exact),
         *_growth(blocks),
     ][:MAX_SENTENCES] or ["No row with a pool has been run: this says nothing about attributes."]
@@ -52,30 +49,11 @@ def answer(record: RunRecord) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _pools(blocks: Iterable[Block]) -> list[CaseResult]:
-    return [result for block in blocks for result in block.pools]
-
-
-def _tail(blocks: Sequence[Block], chosen: Sequence[CaseResult]) -> str:
-    """` (rows 001 111), only where n is 4`: which rows and axis values a sentence is about."""
-    keys = {one.case.axes for one in chosen}
-    where = where_text(blocks, [block for block in blocks if block.axes in keys])
-    return f" ({rows_text(chosen)})" + (f", {where}" if where else "")
-
-
-def _span(values: Sequence[float], words: Iterable[str]) -> str:
-    """One text where all values read alike, else the smallest to the largest."""
-    texts = list(words)
-    low = texts[min(range(len(values)), key=values.__getitem__)]
-    high = texts[max(range(len(values)), key=values.__getitem__)]
-    return low if low == high else f"{low} to {high}"
-
-
 def _corruption(blocks: Sequence[Block]) -> Iterable[str]:
     results = [result for block in blocks for result in block.results]
     corrupt = [one for one in results if one.status is Status.CORRUPTED]
     if corrupt:
-        yield f"Memory was corrupted: {corrupt[0].reason}{_tail(blocks, corrupt)}."
+        yield f"Memory was corrupted: {corrupt[0].reason}{tail(blocks, corrupt)}."
 
 
 def _without_result(blocks: Sequence[Block]) -> Iterable[str]:
@@ -85,19 +63,19 @@ def _without_result(blocks: Sequence[Block]) -> Iterable[str]:
         if chosen:
             n = say_count(len(chosen), "case")
             told = f": {chosen[0].reason}" if chosen[0].reason else ""
-            yield f"{n} of {len(results)} ended as {status}{told}{_tail(blocks, chosen)}."
+            yield f"{n} of {len(results)} ended as {status}{told}{tail(blocks, chosen)}."
 
 
 def _internal_dependencies(blocks: Sequence[Block]) -> Iterable[str]:
-    chosen = [one for one in _pools(blocks) if one.findings and one.findings.n_inserted_waits]
+    chosen = [one for one in pools_of(blocks) if one.findings and one.findings.n_inserted_waits]
     if not chosen:
         return
     counts = [one.findings.n_inserted_waits for one in chosen if one.findings]
     totals = [one.findings.inserted_wait_us_total for one in chosen if one.findings]
-    n_waits = _span(counts, map(str, counts)) + (" wait" if set(counts) == {1} else " waits")
-    total = _span(totals, map(say_us, totals))
+    n_waits = span(counts, map(str, counts)) + (" wait" if set(counts) == {1} else " waits")
+    total = say_us_span(min(totals), max(totals))
     frees = _frees_text([wait for one in chosen for wait in one.waits], max(counts))
-    yield f"Internal dependencies: {n_waits}, {total} in total{frees}{_tail(blocks, chosen)}."
+    yield f"Internal dependencies: {n_waits}, {total} in total{frees}{tail(blocks, chosen)}."
 
 
 def _frees_text(waits: Sequence[InsertedWait], n_waits: int) -> str:
@@ -112,16 +90,15 @@ def _frees_text(waits: Sequence[InsertedWait], n_waits: int) -> str:
         return f", {every}for {names[0]}'s free at line {lines[0]}"
     if len(lines) == 1:
         return f", {every}for frees at line {lines[0]}"
-    *most, last = map(str, lines)
-    return f", {every}for frees at lines {', '.join(most)} and {last}"
+    return f", {every}for frees at lines {listed([str(line) for line in lines])}"
 
 
 def _out_of_memory(blocks: Sequence[Block]) -> Iterable[str]:
-    pools = _pools(blocks)
+    pools = pools_of(blocks)
     failed = [one for one in pools if one.status is Status.OUT_OF_MEMORY]
     if failed:
         lead = _lead(pools, failed, "out of memory")
-        yield f"{lead}{_failure_text(failed)}{_tail(blocks, failed)}."
+        yield f"{lead}{_failure_text(failed)}{tail(blocks, failed)}."
     retried = [
         one
         for one in pools
@@ -129,11 +106,11 @@ def _out_of_memory(blocks: Sequence[Block]) -> Iterable[str]:
     ]
     if retried:
         counts = [one.findings.n_out_of_memory for one in retried if one.findings]
-        n = _span(counts, map(str, counts)) + (
+        n = span(counts, map(str, counts)) + (
             " failed allocation" if set(counts) == {1} else " failed allocations"
         )
         lead = _lead(pools, retried, n)
-        yield f"{lead} that a retry got through{_tail(blocks, retried)}."
+        yield f"{lead} that a retry got through{tail(blocks, retried)}."
 
 
 def _lead(pools: Sequence[CaseResult], chosen: Sequence[CaseResult], text: str) -> str:
@@ -147,7 +124,7 @@ def _lead(pools: Sequence[CaseResult], chosen: Sequence[CaseResult], text: str) 
     }
     if rows == {(True, False), (False, True)}:
         return f"With internal dependencies off: {text}"
-    return text[0].upper() + text[1:]
+    return capital(text)
 
 
 def _failure_text(failed: Sequence[CaseResult]) -> str:
@@ -169,52 +146,19 @@ def _failure_text(failed: Sequence[CaseResult]) -> str:
 def _not_exercised(blocks: Sequence[Block]) -> Iterable[str]:
     """Internal dependencies are what a driver falls back on: where nothing fell that far, the run
     is silent about them."""
-    known = [one.findings for one in _pools(blocks) if one.findings is not None]
+    known = [one.findings for one in pools_of(blocks) if one.findings is not None]
     has_allocs = any(findings.n_allocs for findings in known)
-    if has_allocs and not any(one.n_inserted_waits or one.n_out_of_memory for one in known):
+    if has_allocs and not is_internal_exercised(blocks):
         yield (
             "No allocation came down to a pending block: "
             "this run says nothing about internal dependencies."
         )
 
 
-def _attributes(blocks: Sequence[Block], *, is_exact: bool) -> Iterable[str]:
-    idle: list[str] = []
-    undecided: list[str] = []
-    for attribute in ATTRIBUTES:
-        effects = {block.axes: effect_of(block, attribute, is_exact=is_exact) for block in blocks}
-        kinds = set(effects.values()) - {None}
-        if not kinds:
-            continue
-        short = _SHORT[attribute]
-        if kinds == {Effect.NONE}:
-            idle.append(short)
-        elif Effect.CHANGES not in kinds:
-            undecided.append(short)
-        elif attribute != "allow_internal_dependencies":
-            matters = [block for block in blocks if effects[block.axes] is Effect.CHANGES]
-            where = where_text(blocks, matters)
-            if where and Effect.UNDECIDED not in kinds:
-                yield f"{short.capitalize()} matters {where}."
-    if idle:
-        verb = "change" if len(idle) > 1 else "changes"
-        yield f"{_listed(idle)} {verb} nothing here: same outcomes, times within the noise."
-    if undecided:
-        yield (
-            f"{_listed(undecided)}: same outcomes; whether the times differ is undecided "
-            "(fewer than 3 repetitions, or none)."
-        )
-
-
-def _listed(words: Sequence[str]) -> str:
-    *most, last = words
-    text = f"{', '.join(most)} and {last}" if most else last
-    return text[0].upper() + text[1:]
-
-
 def _against_ideal(blocks: Sequence[Block], *, is_exact: bool) -> Iterable[str]:
     """The best and the worst row against the preallocated ideal of the same axis values."""
     found: list[tuple[float, Block, CaseResult]] = []
+    n_pools = len(pools_of(blocks))
     is_enough = True
     all_same = True
     for block in blocks:
@@ -232,12 +176,13 @@ def _against_ideal(blocks: Sequence[Block], *, is_exact: bool) -> Iterable[str]:
     if not is_enough:
         yield "Times are undecided: fewer than 3 repetitions."
         return
+    rows = "Every row" if len(found) == n_pools else "Every row that ended ok"
     if all_same:
-        yield "Every row takes as long as preallocated memory, within the noise."
+        yield f"{rows} takes as long as preallocated memory, within the noise."
         return
     best, worst = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
     if worst[0] - best[0] <= 0.02 * best[0]:
-        yield f"Every row takes {best[0]:.2f} times as long as preallocated memory."
+        yield f"{rows} takes {best[0]:.2f} times as long as preallocated memory."
         return
     yield (
         f"Against preallocated memory: {best[0]:.2f} times as long at best ({_name(best)}), "
@@ -253,13 +198,13 @@ def _name(one: tuple[float, Block, CaseResult]) -> str:
 
 def _growth(blocks: Sequence[Block]) -> Iterable[str]:
     """Where the rows differ in how often the pool grew."""
-    known = [one for one in _pools(blocks) if one.findings is not None]
+    known = [one for one in pools_of(blocks) if one.findings is not None]
     counts = [one.findings.n_grown for one in known if one.findings]
     if not counts or min(counts) == max(counts):
         return
     least = [one for one in known if one.findings and one.findings.n_grown == min(counts)]
     most = [one for one in known if one.findings and one.findings.n_grown == max(counts)]
     yield (
-        f"The pool grew {min(counts)} times at least{_tail(blocks, least)} "
-        f"and {max(counts)} times at most{_tail(blocks, most)}."
+        f"The pool grew {min(counts)} times at least{tail(blocks, least)} "
+        f"and {max(counts)} times at most{tail(blocks, most)}."
     )

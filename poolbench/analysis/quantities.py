@@ -27,6 +27,14 @@ def say_us(value: float) -> str:
     return f"{value:.1f} us"
 
 
+def say_us_span(low: float, high: float) -> str:
+    """`480 us`, `4.3 to 21.6 ms`: one unit for both, one figure where they read alike."""
+    first, last = say_us(low), say_us(high)
+    if last.endswith("ms") and not first.endswith("ms"):
+        first = f"{low / 1000:.1f} ms"
+    return last if first == last else f"{first.split()[0]} to {last}"
+
+
 def say_size(size: float) -> str:
     """`64MiB`, `1.5GiB`, `0B`."""
     for unit, scale in sorted(SIZE_UNITS.items(), key=lambda item: -item[1]):
