@@ -31,6 +31,11 @@ class TooMany(Exception):
     place: Place
 
 
+def _bound(node: StepNode, n_steps: int, n_visits: int) -> None:
+    if n_steps > MAX_STEPS or n_visits > MAX_VISITS:
+        raise TooMany(place=node.places.get("repeat", node.place))
+
+
 def _runs(every: int, n_passes: int | None) -> int:
     """Executions of a step in a loop of `n_passes` (`None`: outside every loop)."""
     if n_passes is None:
@@ -72,13 +77,13 @@ def _count(
         runs = _runs(every, n_passes) if is_run else 0
         if isinstance(node.step, RepeatStep):
             if runs:
-                steps, visits = _count_repeat(node, node.step, scope, count, spent + n_visits)
+                steps, visits = _count_repeat(node, node.step, scope, count, spent)
                 n_steps += runs * steps
                 n_visits += runs * visits
         else:
             n_steps += runs
-        if n_steps > MAX_STEPS or spent + n_visits > MAX_VISITS:
-            raise TooMany(place=node.places.get("repeat", node.place))
+        if n_passes is None:
+            _bound(node, n_steps, spent + n_visits)
     return n_steps, n_visits
 
 
@@ -97,8 +102,8 @@ def _count_repeat(
                 steps, visits = _count_pass(node.body, scope, index, spent + n_visits)
                 n_steps += steps
                 n_visits += visits
-                if n_steps > MAX_STEPS or spent + n_visits > MAX_VISITS:
-                    raise TooMany(place=node.places.get("repeat", node.place))
+                _bound(node, n_steps, spent + n_visits)
+        _bound(node, n_steps, spent + n_visits)
     finally:
         if outer is None:
             scope.texts.pop(step.index, None)
