@@ -43,7 +43,7 @@ _NO_RESULT = (
 
 
 def evaluate(scenario: Scenario, runs: Sequence[Run]) -> tuple[CaseResult, ...]:
-    """The results of the runs, in their order, with `expectations` filled in.
+    """The results of the runs, in their order, with `expectations` filled in as the file has them.
 
     An entry that picks nothing although everything it names was part of the run is a result of the
     first case; one that is about rows, axis values or a backend left out of this run is not
@@ -76,7 +76,7 @@ def evaluate(scenario: Scenario, runs: Sequence[Run]) -> tuple[CaseResult, ...]:
                     )
                 )
     return tuple(
-        replace(result, expectations=tuple(claims))
+        replace(result, expectations=tuple(sorted(claims, key=lambda claim: claim.line)))
         for result, claims in zip(results, found, strict=True)
     )
 

@@ -19,10 +19,10 @@ def metric(result: CaseResult, key: str) -> float | None:
 
 
 def say_us(value: float) -> str:
-    """`960 us`, `1.3 us`, `12.5 ms`: three figures at least, the unit that keeps it short."""
+    """`960 us`, `1.3 us`, `12.5 ms`: the unit that keeps it short."""
     if value >= 10_000:
         return f"{value / 1000:.1f} ms" if value < 100_000 else f"{value / 1000:.0f} ms"
-    if value >= 100 or value == int(value):
+    if value >= 1000 or value == int(value):
         return f"{value:.0f} us"
     return f"{value:.1f} us"
 
