@@ -35,6 +35,7 @@ def answer(record: RunRecord) -> tuple[str, ...]:
     is_exact = record.is_predicted
     sentences = [
         *_corruption(blocks),
+        *_unfinished(record),
         *_without_result(blocks),
         *_internal_dependencies(blocks),
         *_out_of_memory(blocks),
@@ -54,6 +55,11 @@ def _corruption(blocks: Sequence[Block]) -> Iterable[str]:
     corrupt = [one for one in results if one.status is Status.CORRUPTED]
     if corrupt:
         yield f"Memory was corrupted: {corrupt[0].reason}{tail(blocks, corrupt)}."
+
+
+def _unfinished(record: RunRecord) -> Iterable[str]:
+    if len(record.cases) < record.n_planned:
+        yield f"The run is not whole: {len(record.cases)} of {record.n_planned} cases are there."
 
 
 def _without_result(blocks: Sequence[Block]) -> Iterable[str]:

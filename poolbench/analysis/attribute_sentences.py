@@ -39,6 +39,7 @@ def attribute_effects(blocks: Sequence[Block], *, is_exact: bool) -> Iterator[st
     came down to them, that they change nothing is no news.
     """
     idle: list[str] = []
+    by_chance: list[str] = []
     undecided: list[str] = []
     for attribute in ATTRIBUTES:
         effects = {block.axes: effect_of(block, attribute, is_exact=is_exact) for block in blocks}
@@ -49,6 +50,8 @@ def attribute_effects(blocks: Sequence[Block], *, is_exact: bool) -> Iterator[st
             if attribute != INTERNAL:
                 chosen = [one for one in blocks if effects[one.axes] is Effect.CHANGES]
                 yield _change(blocks, chosen, attribute)
+        elif Effect.BY_CHANCE in kinds:
+            by_chance.append(_SHORT[attribute])
         elif Effect.UNDECIDED in kinds:
             undecided.append(_SHORT[attribute])
         elif kinds:
@@ -57,6 +60,11 @@ def attribute_effects(blocks: Sequence[Block], *, is_exact: bool) -> Iterator[st
         verb = "change" if len(idle) > 1 else "changes"
         yield (
             f"{capital(listed(idle))} {verb} nothing here: same outcomes, times within the noise."
+        )
+    if by_chance:
+        yield (
+            f"{capital(listed(by_chance))}: undecided; the outcomes of rows with opportunistic on "
+            "differ, but so they may from run to run."
         )
     if undecided:
         yield (

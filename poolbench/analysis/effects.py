@@ -21,6 +21,12 @@ class Effect(Enum):
     CHANGES = auto()
     UNDECIDED = auto()
     """Same status and outcomes, but too few repetitions to tell the times apart."""
+    BY_CHANCE = auto()
+    """Outcomes differ, but only as they also do from run to run: in what opportunistic reuse found
+    complete at the moment, or not."""
+
+
+_STRONGEST_FIRST = (Effect.CHANGES, Effect.BY_CHANCE, Effect.UNDECIDED, Effect.NONE)
 
 
 def pairs(block: Block, attribute: str) -> Iterator[tuple[CaseResult, CaseResult]]:
@@ -46,9 +52,7 @@ def effect_of(block: Block, attribute: str, *, is_exact: bool) -> Effect | None:
     found = [compare_rows(off, on, is_exact=is_exact) for off, on in pairs(block, attribute)]
     if not found:
         return None
-    if Effect.CHANGES in found:
-        return Effect.CHANGES
-    return Effect.UNDECIDED if Effect.UNDECIDED in found else Effect.NONE
+    return next(effect for effect in _STRONGEST_FIRST if effect in found)
 
 
 def compare_rows(left: CaseResult, right: CaseResult, *, is_exact: bool) -> Effect:
@@ -57,7 +61,9 @@ def compare_rows(left: CaseResult, right: CaseResult, *, is_exact: bool) -> Effe
     if left.findings is None or right.findings is None:
         return Effect.UNDECIDED
     if outcome_counts(left.findings) != outcome_counts(right.findings):
-        return Effect.CHANGES
+        can_be_chance = not is_exact and _are_opportunistic(left, right)
+        is_chance = can_be_chance and _settled(left.findings) == _settled(right.findings)
+        return Effect.BY_CHANCE if is_chance else Effect.CHANGES
     first, second = makespan_of(left, is_exact=is_exact), makespan_of(right, is_exact=is_exact)
     if first is None or second is None:
         both_failed = left.status is Status.OUT_OF_MEMORY and first is None and second is None
@@ -65,6 +71,21 @@ def compare_rows(left: CaseResult, right: CaseResult, *, is_exact: bool) -> Effe
     if not (first.is_enough and second.is_enough):
         return Effect.UNDECIDED
     return Effect.NONE if are_same(first, second) else Effect.CHANGES
+
+
+def _are_opportunistic(*results: CaseResult) -> bool:
+    rows = [result.case.row for result in results]
+    return all(isinstance(row, AttributeSet) and row.allow_opportunistic for row in rows)
+
+
+def _settled(findings: Findings) -> tuple[int, ...]:
+    """Outcomes that do not hang on whether a free happened to be complete."""
+    return (
+        findings.n_host_ordered,
+        findings.n_event_ordered,
+        findings.n_internal_dependency,
+        findings.n_out_of_memory,
+    )
 
 
 def outcome_counts(findings: Findings) -> tuple[int, ...]:

@@ -189,3 +189,25 @@ def test_there_is_always_an_answer_and_never_a_long_one() -> None:
         sentences = answer(record)
         assert 1 <= len(sentences) <= MAX_SENTENCES
         assert all(sentence.endswith(".") for sentence in sentences)
+
+
+def test_outcomes_that_hang_on_timing_prove_nothing_about_an_attribute() -> None:
+    """Rows with opportunistic on that differ only in what it found are no effect of follow; on the
+    model, which has no chance, they are."""
+    results = [
+        result_of(row, n_allocs=12, n_opportunistic=n if row[1] == "1" else 0, n_grown=12)
+        for row, n in zip(EIGHT, range(8), strict=True)
+    ]
+    sentences = answer(record_of(results))
+    assert (
+        "Follow: undecided; the outcomes of rows with opportunistic on differ, "
+        "but so they may from run to run." in sentences
+    )
+    predicted = answer(record_of(results, backend=BackendKind.MODEL))
+    assert "Follow changes outcomes." in predicted
+
+
+def test_a_run_cut_short_says_so() -> None:
+    """Cases that are missing are counted before anything is concluded."""
+    sentences = answer(record_of([result_of("111")], n_planned=10))
+    assert sentences[0] == "The run is not whole: 1 of 10 cases are there."
