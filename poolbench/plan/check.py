@@ -17,8 +17,8 @@ from poolbench.plan.names import references_of
 from poolbench.plan.order import Order, order_of
 from poolbench.scenario.scenario import Scenario
 
-MAX_CHECKED_STEPS = 4_000_000
-"""Steps of all combinations together."""
+MAX_CHECKED_STEPS = 2_000_000
+"""Steps after which no further combination of axis values is looked at."""
 
 
 def faults_of(expansion: Expansion, order: Order | None) -> tuple[Fault, ...]:
@@ -49,7 +49,11 @@ def check(scenario: Scenario) -> tuple[Problem, ...]:
     except BadInput as bad:
         return bad.problems
     except BadUsage as bad:
-        return (_at_axes(scenario, bad.message),)
+        place = scenario.place_of("axes")
+        problem = Problem(
+            file=scenario.file, place=place, message=bad.message, code="too-many-steps"
+        )
+        return (problem,)
     first: dict[Key, tuple[Fault, str]] = {}
     n_found: dict[Key, int] = {}
     n_checked = n_steps = 0
@@ -64,10 +68,13 @@ def check(scenario: Scenario) -> tuple[Problem, ...]:
             n_found[fault.key] = n_found.get(fault.key, 0) + 1
         if n_steps > MAX_CHECKED_STEPS and n_checked < len(combinations):
             problems.append(
-                _at_axes(
-                    scenario,
-                    f"the axes make {len(combinations)} combinations, the first {n_checked} of "
-                    f"which have more than {MAX_CHECKED_STEPS:,} steps together",
+                Problem(
+                    file=scenario.file,
+                    place=scenario.place_of("axes"),
+                    message=f"only the first {n_checked} of {len(combinations)} combinations of "
+                    f"axis values were checked; they have {n_steps:,} steps already",
+                    code="not-all-checked",
+                    is_warning=True,
                 )
             )
             break
@@ -78,15 +85,6 @@ def check(scenario: Scenario) -> tuple[Problem, ...]:
         problems.append(fault.problem(scenario.file, only_with="" if is_everywhere else told))
     problems.extend(_unused_parameters(scenario))
     return bounded(problems)
-
-
-def _at_axes(scenario: Scenario, message: str) -> Problem:
-    return Problem(
-        file=scenario.file,
-        place=scenario.place_of("axes"),
-        message=message,
-        code="too-many-steps",
-    )
 
 
 def _unused_parameters(scenario: Scenario) -> list[Problem]:

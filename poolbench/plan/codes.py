@@ -19,8 +19,8 @@ CODES: dict[str, str] = {
     "They exist without being created, and their priority cannot be chosen.",
     "duplicate-name": "Two things of one kind have the same name, possibly through `count`, which"
     " declares NAME0, NAME1 and so on.",
-    "every-outside-repeat": "`every: n` leaves all but each n-th pass of the innermost repeat "
-    "out.  Outside a repeat there are no passes to count.",
+    "every-outside-repeat": "A step with `every: n` runs in each n-th pass of the innermost "
+    "repeat only.  Outside a repeat there are no passes to count.",
     "index-taken": "The index of a repeat has the name of a parameter or of the index of a repeat"
     " around it, so that $name would mean two things.  The default index is i.",
     "key-not-used": "The step has a key that means nothing for this kernel, sync or query.",
@@ -35,8 +35,8 @@ CODES: dict[str, str] = {
     "unknown-buffer": "No entry of `buffers` and no alloc step makes a buffer of this name.",
     "unknown-event": "No record step that runs makes an event of this name.",
     "unknown-kernel": "Kernels are spin, stream, compute and the names under `kernels`.",
-    "unknown-reference": "$name is neither a parameter, nor an axis, nor the index of a repeat "
-    "around this step.",
+    "unknown-reference": "The name after the $ is neither a parameter, nor an axis, nor the "
+    "index of a repeat around this step.",
     "unknown-stream": "Streams are declared under `streams`; with `count: n` they are NAME0 to "
     "NAME<n-1>.",
     "unknown-value": "The setting has a closed set of values, and this is none of them.",
@@ -85,6 +85,8 @@ CODES: dict[str, str] = {
     "row with a pool runs out of memory.",
     "long-queue": "Warning: the driver queues about 1020 kernels behind a stopped stream; the "
     "next launch blocks the host until the stream goes on.",
+    "not-all-checked": "Warning: axes and loops multiply to so many steps that only some "
+    "combinations of axis values were checked.  A run checks each combination before it starts.",
     "pace-not-used": "Warning: with `issue: ahead` the host queues as fast as it can.",
     "sync-hides-policy": "Warning: the host synchronises with every free before another stream "
     "allocates.  Such a block is free for any stream, whatever the reuse attributes, so that all "

@@ -56,13 +56,12 @@ class Faults:
     """Faults in the order of their first occurrence."""
 
     _by_key: dict[Key, Fault] = field(default_factory=dict)
+    _n_passes: dict[Key, int] = field(default_factory=dict)
 
     def add(self, fault: Fault) -> None:
-        known = self._by_key.get(fault.key)
-        if known is not None:
-            self._by_key[fault.key] = replace(known, n_passes=known.n_passes + 1)
-        else:
-            self._by_key[fault.key] = fault
+        key = fault.key
+        self._by_key.setdefault(key, fault)
+        self._n_passes[key] = self._n_passes.get(key, 0) + fault.n_passes
 
     def error(
         self,
@@ -74,9 +73,9 @@ class Faults:
         notes: tuple[Note, ...] = (),
     ) -> None:
         """Adds an error; a message that costs something to make is made only the first time."""
-        known = self._by_key.get((place, code, written))
-        if known is not None:
-            self.add(known)
+        key = (place, code, written)
+        if key in self._by_key:
+            self._n_passes[key] += 1
             return
         text = message if isinstance(message, str) else message()
         self.add(Fault(place=place, code=code, message=text, written=written, notes=notes))
@@ -87,7 +86,12 @@ class Faults:
 
     @property
     def all(self) -> tuple[Fault, ...]:
-        return tuple(self._by_key.values())
+        return tuple(
+            fault
+            if fault.n_passes == self._n_passes[key]
+            else replace(fault, n_passes=self._n_passes[key])
+            for key, fault in self._by_key.items()
+        )
 
 
 def bounded(problems: Iterable[Problem]) -> tuple[Problem, ...]:

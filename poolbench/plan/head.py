@@ -14,7 +14,7 @@ from poolbench.errors import Note, Place
 from poolbench.plan.faults import Fault
 from poolbench.plan.names import references_of, suggestion, text_of
 from poolbench.plan.plan import BufferSpec, KernelSource, StreamSpec
-from poolbench.plan.scope import Closed, Scope, Unreadable, read_enum_text
+from poolbench.plan.scope import Scope, Unreadable
 from poolbench.plan.settings import apply_setting, read_setting
 from poolbench.scenario.scenario import Path, Scenario
 from poolbench.scenario.schema import (
@@ -88,19 +88,6 @@ def _with_axes(scenario: Scenario, scope: Scope, axes: Mapping[str, str]) -> Hea
     return head
 
 
-def _choice(scope: Scope, value: Closed | Ref, closed: type[Closed], place: Place) -> Closed | None:
-    if not isinstance(value, Ref):
-        return value
-    text = scope.text(value.name, place)
-    if text is None:
-        return None
-    try:
-        return read_enum_text(text, closed)
-    except Unreadable as fault:
-        scope.faults.error(place, fault.code, f"${value.name} is {text[:60]}: {fault}")
-        return None
-
-
 def _settings(scenario: Scenario, head: HeadModel, scope: Scope) -> Settings:
     place_of = scenario.place_of
     n_iterations = scope.number(head.iterations, place_of("iterations"), read_count)
@@ -119,8 +106,8 @@ def _settings(scenario: Scenario, head: HeadModel, scope: Scope) -> Settings:
         leave_free=None
         if leave_free is None
         else scope.number(leave_free, place_of("device", "leave_free"), read_size),
-        on_oom=_choice(scope, head.on_oom, OnOom, place_of("on_oom")) or OnOom.FAIL,
-        issue=_choice(scope, head.issue, Issue, place_of("issue")) or Issue.LIVE,
+        on_oom=scope.choice(head.on_oom, OnOom, place_of("on_oom")) or OnOom.FAIL,
+        issue=scope.choice(head.issue, Issue, place_of("issue")) or Issue.LIVE,
         pace_ns=scope.number(head.pace, place_of("pace"), read_duration) or 0,
         latch_limit_ns=scope.number(head.latch_limit, place_of("latch_limit"), read_duration) or 0,
     )

@@ -68,7 +68,7 @@ class Scope:
     texts: dict[str, str]
     faults: Faults
     indices: list[int] = field(default_factory=list)
-    _read: dict[tuple[Read, str], int] = field(default_factory=dict)
+    _read: dict[tuple[Read, str], int | Unreadable] = field(default_factory=dict)
 
     def text(self, name: str, place: Place) -> str | None:
         """The text bound to a name; a fault and `None` if there is none."""
@@ -82,37 +82,55 @@ class Scope:
             )
         return found
 
-    def _through(self, ref: Ref, place: Place, read: Callable[[str], int]) -> int | None:
-        text = self.text(ref.name, place)
-        if text is None:
-            return None
-        try:
-            return read(text)
-        except Unreadable as fault:
-            self.faults.error(
-                place, fault.code, f"${ref.name} is {text[:60]}: {fault}", written=ref.name
-            )
-            return None
+    def unreadable(self, name: str, text: str, fault: Unreadable, place: Place) -> None:
+        """Notes that the text bound to a name is not what its place needs."""
+        self.faults.error(
+            place, fault.code, lambda: f"${name} is {text[:60]}: {fault}", written=name
+        )
 
     def number(self, value: int | Ref, place: Place, read: Read) -> int | None:
         """A size, duration or count."""
         if not isinstance(value, Ref):
             return value
-        bound = self.texts.get(value.name)
-        if bound is not None:
-            known = self._read.get((read, bound))
-            if known is not None:
-                return known
-        number = self._through(value, place, lambda text: read_text(text, read))
-        if number is not None and bound is not None:
-            self._read[(read, bound)] = number
-        return number
+        text = self.text(value.name, place)
+        if text is None:
+            return None
+        found = self._read.get((read, text))
+        if found is None:
+            try:
+                found = read_text(text, read)
+            except Unreadable as fault:
+                found = fault
+            self._read[(read, text)] = found
+        if isinstance(found, Unreadable):
+            self.unreadable(value.name, text, found, place)
+            return None
+        return found
 
     def flag(self, value: Flag, place: Place) -> bool | None:
         if not isinstance(value, Ref):
             return value
-        found = self._through(value, place, lambda text: int(read_flag_text(text)))
-        return None if found is None else bool(found)
+        text = self.text(value.name, place)
+        if text is None:
+            return None
+        try:
+            return read_flag_text(text)
+        except Unreadable as fault:
+            self.unreadable(value.name, text, fault, place)
+            return None
+
+    def choice(self, value: Closed | Ref, closed: type[Closed], place: Place) -> Closed | None:
+        """One of a closed set."""
+        if not isinstance(value, Ref):
+            return value
+        text = self.text(value.name, place)
+        if text is None:
+            return None
+        try:
+            return read_enum_text(text, closed)
+        except Unreadable as fault:
+            self.unreadable(value.name, text, fault, place)
+            return None
 
     def name(self, template: str, place: Place) -> str | None:
         """A name with every `$reference` in it replaced."""
