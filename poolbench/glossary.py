@@ -43,9 +43,9 @@ ATTRIBUTES: dict[str, Term] = {
         text="A block whose free on another stream is still pending may be handed out at once; the "
         "driver inserts a wait for that free into the allocating stream. On by default. Measured: "
         "it is the last resort, used only when the pool cannot grow (its maximum is reached or the "
-        "device is full); with room to grow it changes nothing. The wait shows in the event time of "
-        "the allocation, not in the host's call. With it off the allocation fails at once with out "
-        "of memory, even if the pending frees would be enough.",
+        "device is full); with room to grow it changes nothing. The wait shows in the event time "
+        "of the allocation, not in the host's call. With it off the allocation fails at once with "
+        "out of memory, even if the pending frees would be enough.",
         api="CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES / "
         "cudaMemPoolReuseAllowInternalDependencies",
     ),
@@ -53,8 +53,8 @@ ATTRIBUTES: dict[str, Term] = {
         short="bytes that the pool keeps at a synchronisation",
         text="When the host synchronises with a stream, an event or the context, free memory above "
         "this many bytes goes back to the device; max keeps everything. 0 by default. Measured: "
-        "only a synchronisation that has seen the free releases; what was released has to be mapped "
-        "again, at 53 us for 2 MiB and 885 us for 1 GiB of host time.",
+        "only a synchronisation that has seen the free releases; what was released is mapped again "
+        "when it is needed, at 53 us for 2 MiB and 885 us for 1 GiB of host time.",
         api="CU_MEMPOOL_ATTR_RELEASE_THRESHOLD / cudaMemPoolAttrReleaseThreshold",
     ),
 }
@@ -77,7 +77,7 @@ BASELINES: dict[Baseline, Term] = {
 OUTCOMES: dict[Outcome, Term] = {
     Outcome.SAME_STREAM: Term(
         short="a block that the same stream freed",
-        text="Stream order makes this safe; no attribute turns it off, and the free may be pending.",
+        text="Stream order makes this safe: no attribute turns it off, the free may be pending.",
     ),
     Outcome.HOST_ORDERED: Term(
         short="a block whose free the host has synchronised with",
@@ -160,8 +160,8 @@ TERMS: dict[str, Term] = {
     ),
     "latch": Term(
         short="stops a stream until the host lets it go",
-        text="What completes elsewhere while a stream is held does not depend on it, and a call that "
-        "does not return waits for it. A watchdog opens latches that block the host.",
+        text="What completes elsewhere while a stream is held does not depend on it, and a call "
+        "that does not return waits for it. A watchdog opens latches that block the host.",
     ),
     "iteration": Term(
         short="one pass over the steps in the same pool",
@@ -173,8 +173,8 @@ TERMS: dict[str, Term] = {
     ),
     "predicted": Term(
         short="from the model, a simulation: not measured",
-        text="It knows the pool's rules and the mean costs of one device; it has no noise and is no "
-        "evidence about your GPU.",
+        text="It knows the pool's rules and the mean costs of one device; it has no noise and is "
+        "no evidence about your GPU.",
     ),
     "reserved": Term(
         short="the most memory that the pool held from the device",
@@ -182,3 +182,24 @@ TERMS: dict[str, Term] = {
     ),
     "used": Term(short="the most memory that was allocated", text="Bytes asked for, not rounded."),
 }
+
+KERNELS: dict[str, Term] = {
+    "spin": Term(
+        short="every block runs for the given duration",
+        text="By the GPU's own clock (%globaltimer), so that a busy device does not stretch it; it "
+        "takes its time and its share of the multiprocessors and nothing else.",
+    ),
+    "stream": Term(
+        short="reads all bytes of reads and writes all bytes of writes",
+        text="Takes memory bandwidth, and competes for it.",
+    ),
+    "compute": Term(
+        short="so many floating-point operations (flops)",
+        text="Fused multiply-adds in float32, two operations each.",
+    ),
+    "own": Term(
+        short="CUDA C of your own, under kernels: source or file",
+        text="Compiled by NVRTC; the model cannot run it and assumes predicted.",
+    ),
+}
+"""Kernels that a step can launch."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poolbench.columns import BY_KEY, Unit
-from poolbench.domain import row_name
+from poolbench.domain import Case, row_name
 from poolbench.findings import CaseResult
 from poolbench.results.derived import (
     OVER_DEFAULT,
@@ -242,14 +242,14 @@ def _text(key: str, value: CellValue, scale: Scale | None) -> str:
     return scale.text(value) if scale else str(value)
 
 
-def axes_text(result: CaseResult) -> str:
-    return ", ".join(f"{name} = {text}" for name, text in result.case.axes)
+def axes_text(case: Case) -> str:
+    return ", ".join(f"{name} = {text}" for name, text in case.axes)
 
 
 def _blocks(cases: Sequence[CaseResult], rows: Sequence[TableRow]) -> tuple[Block, ...]:
     blocks: dict[str, list[TableRow]] = {}
     for result, row in zip(cases, rows, strict=True):
-        blocks.setdefault(axes_text(result), []).append(row)
+        blocks.setdefault(axes_text(result.case), []).append(row)
     return tuple(Block(title=title, rows=tuple(found)) for title, found in blocks.items())
 
 

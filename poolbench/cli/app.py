@@ -1,0 +1,61 @@
+"""All commands together.  Everything that takes time to import is imported inside them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from poolbench import __version__
+from poolbench.cli import files, look, run, words
+from poolbench.cli.group import Commands
+
+EPILOG = """\b
+Exit codes: 0 done, whatever was found; 1 an expectation failed; 2 bad input;
+3 no such backend or device; 4 the device failed; 130 interrupted.
+
+\b
+Results are printed on stdout, words on stderr."""
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"poolbench {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def poolbench(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """What do the reuse attributes of a CUDA memory pool cost and save, for this workload, on this
+    driver and GPU?
+
+    Start with `poolbench list`, then `poolbench run hand-over`.
+    """
+
+
+app.command()(run.run)
+app.command()(files.check)
+app.command()(files.schema)
+app.command()(look.show)
+app.command()(look.export)
+app.command()(look.compare)
+app.command("list")(words.list_all)
+app.command()(words.doctor)
+app.command()(words.explain)

@@ -1,0 +1,38 @@
+"""`--set` and `--axis`: texts to names and values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from poolbench.errors import BadUsage
+
+
+def _split(option: str, text: str, example: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise BadUsage(f"{option} {text[:60]}: expected NAME=VALUE", hint=f"for example {example}")
+    return name.strip(), value.strip()
+
+
+def read_sets(texts: Sequence[str]) -> dict[str, str]:
+    """`--set k=v`, each name once."""
+    sets: dict[str, str] = {}
+    for text in texts:
+        name, value = _split("--set", text, "--set pool.max_size=128MiB")
+        if name in sets:
+            raise BadUsage(f"--set {name} is there twice", hint=f"--axis {name}=A,B runs both")
+        sets[name] = value
+    return sets
+
+
+def read_axes(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """`--axis k=v1,v2`, each name once."""
+    axes: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, value = _split("--axis", text, "--axis pool.max_size=none,128MiB")
+        if name in axes:
+            raise BadUsage(
+                f"--axis {name} is there twice", hint=f"write --axis {name}=A,B for two values"
+            )
+        axes[name] = tuple(part.strip() for part in value.split(",") if part.strip())
+    return axes

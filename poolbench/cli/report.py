@@ -1,0 +1,24 @@
+"""A fault as words on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from poolbench.errors import BadInput, PoolbenchError, Problem
+from poolbench.render.console import for_words, line
+
+
+def report(fault: PoolbenchError) -> None:
+    if isinstance(fault, BadInput):
+        report_problems(fault.problems, fault.texts)
+        return
+    console = for_words()
+    line(console, f"poolbench: {fault.message}")
+    if fault.hint:
+        line(console, f"  {fault.hint}")
+
+
+def report_problems(problems: Sequence[Problem], texts: Mapping[str, str]) -> None:
+    from poolbench.render.problems import format_problems
+
+    line(for_words(), format_problems(problems, texts))

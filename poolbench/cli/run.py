@@ -1,0 +1,135 @@
+"""`poolbench run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from poolbench.backends.select import Choice
+from poolbench.cli.parsing import read_axes, read_sets
+from poolbench.cli.report import report_problems
+from poolbench.cli.session import (
+    DEFAULT_OUTPUT,
+    MEASURED_REPEATS,
+    PREDICTED_REPEATS,
+    Session,
+    measure_all,
+)
+from poolbench.errors import ExitCode
+
+
+def run(
+    scenarios: Annotated[
+        list[str], typer.Argument(metavar="FILE-OR-NAME...", help="Files, or shipped scenarios.")
+    ],
+    backend: Annotated[
+        Choice, typer.Option(help="auto: the GPU if there is one, else the model (a prediction).")
+    ] = Choice.AUTO,
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROWS",
+            help="Rows, separated by commas: 111, 1x0, default, pytorch, cudamalloc, all, presets. "
+            "Default: all eight combinations and both baselines.",
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Another value for a parameter or setting."
+        ),
+    ] = None,
+    axes: Annotated[
+        list[str] | None,
+        typer.Option("--axis", metavar="NAME=V1,V2", help="Several values: a block of rows each."),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1000,
+            metavar="N",
+            help=f"Timed repetitions of each case. Default: {MEASURED_REPEATS}; "
+            f"{PREDICTED_REPEATS} on the model, where all are equal.",
+        ),
+    ] = None,
+    warmup: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=100,
+            metavar="N",
+            help="Runs of each case before, not kept. Default: 1; 0 on the model.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**63 - 1,
+            metavar="N",
+            help="Of the scenario's draws and of the order of runs. Default: the scenario's.",
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Also write a CSV, a row per case."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help=f"Results go to DIR/<scenario>/. Default: {DEFAULT_OUTPUT}/<time>.",
+        ),
+    ] = None,
+    once: Annotated[
+        bool,
+        typer.Option("--once", help="One timed run of each case, nothing else: for a profiler."),
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print the cases and their steps; run nothing.")
+    ] = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="One table, however wide; do not fold it.")
+    ] = False,
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Longest single run on the GPU.")
+    ] = 60.0,
+) -> None:
+    """Run scenarios under every attribute set.
+
+    Shows what each of them costs beside two baselines, and keeps the results in a directory.
+    """
+    from poolbench.plan.cases import select_rows
+    from poolbench.prepare import load_all, prepare
+
+    rows = select_rows(attributes or [])
+    set_values, axis_values = read_sets(sets or []), read_axes(axes or [])
+    loaded = load_all(scenarios)
+    experiments = prepare(loaded.scenarios, rows=rows, sets=set_values, axes=axis_values, seed=seed)
+    if loaded.warnings:
+        report_problems(loaded.warnings, loaded.texts)
+    if plan:
+        from poolbench.render.console import for_data
+        from poolbench.render.plan import print_plan
+
+        print_plan(for_data(), experiments)
+        return
+    session = Session(
+        experiments=experiments,
+        choice=backend,
+        time_limit_s=time_limit,
+        repeats=repeats,
+        warmup=warmup,
+        once=once,
+        output=output,
+        csv=csv,
+        command=("poolbench", *sys.argv[1:]),
+        is_wide=wide,
+    )
+    code = measure_all(session)
+    if code is not ExitCode.DONE:
+        raise typer.Exit(int(code))

@@ -1,0 +1,140 @@
+"""What `poolbench run` does once everything is prepared: one scenario after another, each printed
+as soon as it is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from poolbench.backends.select import Choice, open_backend
+from poolbench.errors import DeviceFailed, ExitCode, Interrupted
+
+if TYPE_CHECKING:
+    from poolbench.backends.base import Backend
+    from poolbench.experiment import Effort
+    from poolbench.prepare import Experiment
+    from poolbench.results.record import RunRecord
+
+DEFAULT_OUTPUT = Path("poolbench-results")
+MEASURED_REPEATS = 5
+MEASURED_WARMUP = 1
+PREDICTED_REPEATS = 1
+"""The model is deterministic: a second run says nothing that the first has not said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The options of `poolbench run` that are left when scenarios have become experiments."""
+
+    experiments: tuple[Experiment, ...]
+    choice: Choice
+    time_limit_s: float
+    repeats: int | None
+    warmup: int | None
+    once: bool
+    output: Path | None
+    csv: Path | None
+    command: tuple[str, ...]
+    is_wide: bool
+
+
+def measure_all(session: Session) -> ExitCode:
+    """Run and print every experiment; a failure in one does not lose the others."""
+    from poolbench.experiment import fresh_directory
+    from poolbench.render.console import for_data, for_words, line
+    from poolbench.render.run import print_legend
+    from poolbench.results.store import refuse_used
+
+    base = session.output or fresh_directory(DEFAULT_OUTPUT, datetime.now)
+    for experiment in session.experiments:
+        refuse_used(base / experiment.scenario.name)
+    if session.csv is not None:
+        _refuse_unwritable(session.csv)
+    backend, reason = open_backend(session.choice, time_limit_s=session.time_limit_s)
+    line(for_words(), f"backend {backend.kind.value}: {reason}")
+    records: list[RunRecord] = []
+    try:
+        code = _each(session, backend, reason, base, records)
+    finally:
+        backend.close()
+    print_legend(for_data(), records)
+    return code
+
+
+def _each(
+    session: Session,
+    backend: Backend,
+    reason: str,
+    base: Path,
+    records: list[RunRecord],
+) -> ExitCode:
+    from poolbench.cli.report import report
+    from poolbench.experiment import Circumstances, conduct, exit_code_of, worst
+    from poolbench.render.console import for_data, for_words, line
+    from poolbench.render.progress import progress_bar
+    from poolbench.render.run import print_run
+
+    console = for_data()
+    effort = _effort(session, is_measured=backend.kind.is_measured)
+    codes: list[ExitCode] = []
+    for experiment in session.experiments:
+        name, n_cases = experiment.scenario.name, len(experiment.plans)
+        try:
+            with progress_bar(
+                for_words(), name, n_cases=n_cases, n_runs=n_cases * effort.n_runs
+            ) as on_progress:
+                record, fault = conduct(
+                    experiment,
+                    backend,
+                    directory=base / name,
+                    effort=effort,
+                    circumstances=Circumstances(backend_reason=reason, command=session.command),
+                    on_progress=on_progress,
+                )
+        except DeviceFailed as failed:
+            report(failed)
+            codes.append(failed.exit_code)
+            continue
+        if records:
+            line(console)
+        records.append(record)
+        print_run(console, record, directory=base / name, is_wide=session.is_wide)
+        codes.append(exit_code_of(record) if fault is None else fault.exit_code)
+        _write_csv(session, records)
+        if fault is not None:
+            report(fault)
+        if isinstance(fault, Interrupted):
+            break
+    return worst(codes)
+
+
+def _effort(session: Session, *, is_measured: bool) -> Effort:
+    from poolbench.experiment import Effort
+
+    repeats, warmup = session.repeats, session.warmup
+    if repeats is None:
+        repeats = MEASURED_REPEATS if is_measured else PREDICTED_REPEATS
+    if warmup is None:
+        warmup = MEASURED_WARMUP if is_measured else 0
+    return Effort(repeats=repeats, warmup=warmup, once=session.once)
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """A run may take minutes: say before it that its CSV has nowhere to go."""
+    from poolbench.errors import BadUsage
+
+    if path.is_dir():
+        raise BadUsage(f"--csv {path}: this is a directory")
+    if not path.parent.is_dir():
+        raise BadUsage(f"--csv {path}: there is no directory {path.parent}")
+
+
+def _write_csv(session: Session, records: list[RunRecord]) -> None:
+    if session.csv is None:
+        return
+    from poolbench.export.csv import to_csv
+    from poolbench.results.files import write_text
+
+    write_text(session.csv, to_csv(records))

@@ -1,0 +1,102 @@
+"""What has to be known to believe a table: who made it, on what, and its floors.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from poolbench.results.environment import ClockState, Environment
+from poolbench.results.record import RunRecord
+
+PREDICTED = "predicted, not measured"
+
+
+def source(record: RunRecord) -> str:
+    """`measured on NVIDIA H200, driver 580.159.04`, or that nothing was measured."""
+    where = record.before
+    if record.is_predicted:
+        return f"PREDICTED by the model (profile {where.device}), not measured"
+    return f"measured on {where.device}, driver {where.driver}"
+
+
+def title(record: RunRecord) -> str:
+    return f"{record.scenario}: {source(record)}"
+
+
+def circumstances(record: RunRecord) -> tuple[tuple[str, str], ...]:
+    """(word, text): device, clocks, floors, effort."""
+    facts = [("device", device_text(record))]
+    if not record.is_predicted:
+        facts.append(("clocks", clocks_text(record)))
+        facts.append(("floors", floors_text(record.before)))
+    facts.append(("run", effort_text(record)))
+    return tuple(facts)
+
+
+def device_text(record: RunRecord) -> str:
+    where = record.before
+    memory = f"{where.memory_total / 2**30:.0f} GiB"
+    text = f"{where.device}, {where.n_multiprocessors} multiprocessors, {memory}"
+    text = f"{text}, driver {where.driver}, CUDA {where.cuda}"
+    if record.is_predicted:
+        return f"model of {text}: {PREDICTED}"
+    return text
+
+
+def _clock_text(clocks: ClockState) -> str:
+    parts = []
+    if clocks.sm_mhz is not None:
+        parts.append(f"SM {clocks.sm_mhz} MHz")
+    if clocks.memory_mhz is not None:
+        parts.append(f"memory {clocks.memory_mhz} MHz")
+    if clocks.temperature_c is not None:
+        parts.append(f"{clocks.temperature_c} °C")
+    if not parts:
+        return "not known"
+    reasons = ", ".join(clocks.throttle_reasons)
+    return f"{', '.join(parts)}, {f'throttled by {reasons}' if reasons else 'not throttled'}"
+
+
+def clocks_text(record: RunRecord) -> str:
+    before = _clock_text(record.before.clocks)
+    if record.after is None:
+        return before
+    after = _clock_text(record.after.clocks)
+    return before if before == after else f"{before}; afterwards {after}"
+
+
+def floors_text(environment: Environment) -> str:
+    floors = environment.floors
+    return (
+        f"event pair {floors.event_pair_ns / 1000:.2f} us, "
+        f"clocks agree within {floors.clock_error_ns / 1000:.2f} us, "
+        f"host call {floors.host_call_ns / 1000:.2f} us"
+    )
+
+
+def effort_text(record: RunRecord) -> str:
+    parts = [_times(record.repeats, "timed repetition")]
+    if record.warmup:
+        parts.append(_times(record.warmup, "warm-up"))
+    parts.append(f"seed {record.seed}")
+    tracing = tracing_text(record)
+    if tracing:
+        parts.append(tracing)
+    return ", ".join(parts)
+
+
+def _times(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def tracing_text(record: RunRecord) -> str:
+    """How much tracing slowed the runs, over all cases; empty where nothing was traced."""
+    ratios = [
+        result.findings.tracing_ratio
+        for result in record.cases
+        if result.findings is not None and result.findings.tracing_ratio is not None
+    ]
+    if not ratios:
+        return ""
+    low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+    return f"traced runs took × {low if low == high else f'{low} to {high}'} of the timed ones"
