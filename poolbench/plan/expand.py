@@ -17,9 +17,10 @@ from poolbench.plan.head import Head, Settings, resolve_head
 from poolbench.plan.names import text_of
 from poolbench.plan.plan import BufferSpec, KernelSource, StepPlace, StreamSpec
 from poolbench.plan.scope import Scope
+from poolbench.plan.step_values import Source, Values
 from poolbench.plan.steps import Step
 from poolbench.plan.tables import Tables
-from poolbench.plan.translate import Source, Translator
+from poolbench.plan.translate import translate
 from poolbench.scenario.scenario import Scenario, StepNode
 from poolbench.scenario.schema import AXIS_SETTINGS, RepeatStep, read_count
 
@@ -97,7 +98,7 @@ def _identified(leaves: Sequence[StepNode]) -> Iterator[Source]:
 class _Unrolled:
     """The growing list of steps."""
 
-    translator: Translator
+    values: Values
     sources: Mapping[int, tuple[int, Source]]
     steps: list[Step] = field(default_factory=list)
     origin: list[int] = field(default_factory=list)
@@ -113,14 +114,14 @@ class _Unrolled:
                     self._leaf(node)
 
     def _is_run(self, node: StepNode) -> bool:
-        scope, step = self.translator.scope, node.step
+        scope, step = self.values.scope, node.step
         if step.when is True and step.every == 1:
             return True
         when = scope.flag(step.when, node.places.get("when", node.place))
         place = node.places.get("every", node.place)
         every = scope.number(step.every, place, read_count)
         if when is None or every is None:
-            self.translator.tables.is_complete = False
+            self.values.tables.is_complete = False
             return False
         if not scope.indices:
             if every != 1:
@@ -132,7 +133,7 @@ class _Unrolled:
 
     def _leaf(self, node: StepNode) -> None:
         number, source = self.sources[id(node)]
-        made, name = self.translator.step(source, len(self.steps))
+        made, name = translate(self.values, source, len(self.steps))
         if node.kind == "alloc":
             self.allocs.append((name, source.place("alloc")))
         if made is not None:
@@ -141,10 +142,10 @@ class _Unrolled:
             self.names.append(name)
 
     def _repeat(self, node: StepNode, step: RepeatStep) -> None:
-        scope = self.translator.scope
+        scope = self.values.scope
         count = scope.number(step.repeat, node.places.get("repeat", node.place), read_count)
         if count is None:
-            self.translator.tables.is_complete = False
+            self.values.tables.is_complete = False
             return
         outer = scope.texts.get(step.index)
         if outer is not None:
@@ -206,7 +207,7 @@ def expand(scenario: Scenario, axes: Sequence[tuple[str, str]]) -> Expansion:
     tables = Tables.of(head, faults)
     leaves = tuple(_leaves(scenario.steps))
     unrolled = _Unrolled(
-        translator=Translator(scope=scope, tables=tables, seed=scenario.head.seed),
+        values=Values(scope=scope, tables=tables, seed=scenario.head.seed),
         sources={
             id(source.node): (number, source) for number, source in enumerate(_identified(leaves))
         },

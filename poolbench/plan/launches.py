@@ -1,22 +1,19 @@
 """A kernel step: which keys its kernel has, its arguments, and how much of the GPU it fills.
 
-Faults go to the scope's list, as in `translate`.
+Faults go to the scope's list, as in `step_values`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from poolbench.plan import steps
 from poolbench.plan.head import BUILT_IN_KERNELS
 from poolbench.plan.names import suggestion
+from poolbench.plan.step_values import Made, Source, Values
 from poolbench.scenario import schema
 from poolbench.scenario.values import REF
-
-if TYPE_CHECKING:
-    from poolbench.plan.translate import Source, Translator
 
 MAX_THREADS = 1024
 DEFAULT_THREADS = 256
@@ -64,7 +61,7 @@ def _typed(kind: str, value: int | float) -> tuple[str, int | float] | str:
 
 
 def _argument(
-    to: Translator, source: Source, raw: schema.Scalar | dict[str, int | float]
+    to: Values, source: Source, raw: schema.Scalar | dict[str, int | float]
 ) -> Argument | None:
     found: tuple[str, int | float] | str
     if isinstance(raw, dict):
@@ -115,7 +112,7 @@ def _wrong_keys(model: schema.KernelStep, kernel: str) -> Iterator[tuple[str, st
         yield "kernel", "missing-key", "kernel stream needs the key reads or writes"
 
 
-def _grid(to: Translator, source: Source, model: schema.KernelStep, kernel: str) -> steps.Grid:
+def _grid(to: Values, source: Source, model: schema.KernelStep, kernel: str) -> steps.Grid:
     is_own = kernel not in BUILT_IN_KERNELS
     numbers = {}
     for key, value, low, high in (
@@ -142,9 +139,7 @@ def _grid(to: Translator, source: Source, model: schema.KernelStep, kernel: str)
     return steps.Grid(share=1.0, threads=threads or DEFAULT_THREADS)
 
 
-def launch(
-    to: Translator, source: Source, model: schema.KernelStep
-) -> tuple[steps.Step | None, str]:
+def launch(to: Values, source: Source, model: schema.KernelStep) -> Made:
     """The launch that a kernel step means, and the kernel's name."""
     name = to.name(source, "kernel", model.kernel)
     if name is None:

@@ -24,10 +24,12 @@ class Use:
 def uses_of(step: Step) -> Iterator[Use]:
     """Every buffer that a step reads or writes; allocations and frees are no uses."""
     match step:
-        case s.Launch(buffers=buffers, writes=writes):
+        case s.Launch(buffers=buffers, writes=writes, work=work):
+            passed = work.arguments if isinstance(work, s.Custom) else ()
             for buffer in buffers:
                 is_write = buffer in writes
-                yield Use(buffer=buffer, is_write=is_write, key="writes" if is_write else "reads")
+                key = "arguments" if buffer in passed else "writes" if is_write else "reads"
+                yield Use(buffer=buffer, is_write=is_write, key=key)
         case s.Memcpy(dst=dst, src=src):
             yield Use(buffer=dst, is_write=True, key="dst")
             yield Use(buffer=src, is_write=False, key="src")
