@@ -50,9 +50,8 @@ def preallocate(
     free: dict[int, deque[_Free]] = {}
     for index, step in enumerate(steps):
         if isinstance(step, s.Free):
-            slot = slot_of[step.buffer]
-            if buffers[step.buffer].free_step == index and slot >= 0:
-                free.setdefault(int(order.column[index]), deque()).append((slot, index))
+            ended = free.setdefault(int(order.column[index]), deque())
+            ended.append((slot_of[step.buffer], index))
         elif isinstance(step, s.Alloc):
             slot = _taken(free, sizes, order, index, step.size)
             if slot < 0:

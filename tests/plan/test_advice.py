@@ -40,6 +40,14 @@ def test_waiting_for_a_held_stream(before, sync):
     assert not warnings(f"- {{hold: A}}\n{before}- {{release: A}}\n- {sync}\n")
 
 
+def test_a_latch_is_opened_once():
+    """After the watchdog has opened a latch, waiting for the stream again is no news."""
+    sync = "- {sync: stream, stream: A}\n"
+    assert warnings(f"- {{hold: A}}\n{sync}{sync}- {{release: A}}\n") == [
+        ("sync-of-held-stream", 1, [(0, "held here")])
+    ]
+
+
 def test_waiting_for_a_stream_that_is_not_held():
     """Another stream, or an event recorded before the hold, is no reason to warn."""
     assert not warnings(
