@@ -2,6 +2,7 @@
 # make test      formatting, lint, types and tests
 # make results   measure every scenario on this machine's GPU into results/
 # make readme    put the tables of results/ into README.md
+# make schema    bring scenarios/schema.json up to date
 # make clean     remove the virtual environment and what the tools left behind
 #
 # VENV= (empty) takes PYTHON as it is, with everything installed already: a machine without network.
@@ -24,7 +25,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 POOLBENCH := $(PY) -m poolbench
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test results readme clean
+.PHONY: demo test results readme schema clean
 
 demo: $(INSTALLED)
 	$(POOLBENCH) run scenarios/hand-over.yaml
@@ -40,6 +41,9 @@ results: $(INSTALLED)
 
 readme: $(INSTALLED)
 	$(PY) scripts/readme.py
+
+schema: $(INSTALLED)
+	$(POOLBENCH) schema > scenarios/schema.json
 
 clean:
 	rm -rf .venv .ci-venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
