@@ -1,6 +1,7 @@
 """The state of one run: made, iterated, given back.  Lives in the worker process.
 
-A `Run` makes everything but the `Device` afresh and gives it back whatever happened.  Times are nanoseconds, sizes bytes.
+A `Run` makes everything but the `Device` afresh and gives it back whatever happened.
+Times are nanoseconds, sizes bytes.
 """
 
 from __future__ import annotations
