@@ -86,7 +86,7 @@ class _Lifetimes:
             )
 
     def races(self, step: int, use: Use, life: _Life) -> Iterator[Fault]:
-        """Faults of a use against other uses: unordered, and one of the two writes."""
+        """The first fault of a use against other uses: unordered, and one of the two writes."""
         column = int(self.order.column[step])
         against = life.last_use if use.is_write else life.last_write
         is_kept = self.expansion.buffers[use.buffer].memory is not None
@@ -106,6 +106,7 @@ class _Lifetimes:
                 self.note(other, how.key, f"{there} here on stream {self.stream(other)}"),
                 is_warning=is_kept,
             )
+            return
 
     def free(self, step: int, free: s.Free, life: _Life) -> Iterator[Fault]:
         """Faults of a free against the allocation, other frees and the uses of its buffer."""
