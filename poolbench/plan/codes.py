@@ -1,6 +1,7 @@
 """What each problem code of planning means: `poolbench explain CODE`.
 
-Codes of the text and the keys of a file are in `poolbench.scenario.codes`.
+Codes of the text, the keys and the values of a file are in `poolbench.scenario.codes`; planning
+gives some of them too, where a value is known only under an axis or through a reference.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ CODES: dict[str, str] = {
     "bad-argument": "An argument of a kernel of your own is neither a buffer nor a scalar of type"
     " i32, u32, i64, u64, f32 or f64 that holds its value.  A bare whole number is an i64, a bare"
     " fraction an f32; {u64: 1024} says a type.",
-    "bad-axis": "An axis needs at least one value, and each value once: every value is a block of"
-    " rows.",
     "bad-grid": "A grid is a share of the GPU's multiprocessors (share, threads) or a number of "
     "blocks (blocks, threads), not both.  A kernel of your own always says its blocks.",
     "copy-to-itself": "Source and destination of a copy are the same buffer.",
@@ -23,23 +22,17 @@ CODES: dict[str, str] = {
     "repeat only.  Outside a repeat there are no passes to count.",
     "index-taken": "The index of a repeat has the name of a parameter or of the index of a repeat"
     " around it, so that $name would mean two things.  The default index is i.",
-    "key-not-used": "The step has a key that means nothing for this kernel, sync or query.",
-    "missing-key": "A key that this kernel, sync or query cannot do without is missing.",
     "size-too-large": "A step touches more bytes than its buffer has.",
     "too-many-buffers": "A scenario can declare 4096 buffers under `buffers`.",
     "too-many-steps": "Loops, iterations and axes multiply.  One iteration can have 1,000,000 "
     "steps, all iterations of a case together 2,000,000.",
     "too-many-streams": "A scenario can declare 128 streams.",
-    "unknown-axis": "An axis varies a parameter or one of the settings pool.max_size, "
-    "pool.release_threshold, pool.prime, device.leave_free, on_oom, issue, pace and iterations.",
     "unknown-buffer": "No entry of `buffers` and no alloc step makes a buffer of this name.",
     "unknown-event": "No record step that runs makes an event of this name.",
-    "unknown-kernel": "Kernels are spin, stream, compute and the names under `kernels`.",
     "unknown-reference": "The name after the $ is neither a parameter, nor an axis, nor the "
     "index of a repeat around this step.",
     "unknown-stream": "Streams are declared under `streams`; with `count: n` they are NAME0 to "
     "NAME<n-1>.",
-    "unknown-value": "The setting has a closed set of values, and this is none of them.",
     "unused-parameter": "Warning: nothing refers to the parameter, so that changing it changes "
     "nothing.",
     "wrong-memory": "Kernels, memset, fill and check work on device memory; each side of a copy "

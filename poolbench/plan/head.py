@@ -202,7 +202,7 @@ def _kernels(scenario: Scenario, scope: Scope) -> tuple[KernelSource, ...]:
         if name in BUILT_IN_KERNELS:
             scope.faults.error(
                 scenario.place_of("kernels", name),
-                "duplicate-name",
+                "name-taken",
                 f"kernel {name} is built in; give yours another name",
             )
         predicted_ns = (

@@ -56,9 +56,7 @@ def read_enum_text(text: str, closed: type[Closed]) -> Closed:
         return closed(text)
     except ValueError:
         known = [member.value for member in closed]
-        raise Unreadable(
-            f"{text[:60]!r} is not one of {', '.join(known)}", "unknown-value"
-        ) from None
+        raise Unreadable(f"{text[:60]!r} is not one of {', '.join(known)}", "bad-choice") from None
 
 
 @dataclass(slots=True)
