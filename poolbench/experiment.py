@@ -198,16 +198,19 @@ def _classified(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTra
     return classify(plan, steps, event_floor_ns=event_floor_ns)
 
 
+_RESULTS = frozenset({Status.OK, Status.OUT_OF_MEMORY, Status.CORRUPTED})
+"""Statuses of a case that has run to an end."""
+
+
 def exit_code_of(record: RunRecord) -> ExitCode:
     """What a whole record comes to; `docs/exit-codes.md`."""
-    statuses = [result.status for result in record.cases]
-    has_result = any(status in (Status.OK, Status.OUT_OF_MEMORY) for status in statuses)
-    if Status.ERROR in statuses or Status.TIMEOUT in statuses:
+    statuses = {result.status for result in record.cases}
+    if statuses & {Status.ERROR, Status.TIMEOUT} or not statuses & _RESULTS:
         return ExitCode.DEVICE_FAILED
     is_met = all(claim.is_met for result in record.cases for claim in result.expectations)
     if Status.CORRUPTED in statuses or not is_met:
         return ExitCode.EXPECTATION_FAILED
-    return ExitCode.DONE if has_result else ExitCode.DEVICE_FAILED
+    return ExitCode.DONE
 
 
 _GRAVITY = (

@@ -77,12 +77,10 @@ def all_explanations() -> Iterator[Explanation]:
     for word, term in TERMS.items():
         yield Explanation(name=word, kind="term", text=_told(term))
     for column in COLUMNS:
-        unit = f"  In {_UNITS[column.unit]}." if column.unit in _UNITS else ""
+        unit = f"  In the CSV: {_UNITS[column.unit]}." if column.unit in _UNITS else ""
         yield Explanation(name=column.key, kind="column", text=f"{column.meaning}{unit}")
     for column in DERIVED:
-        yield Explanation(
-            name=column.key, kind="column of the table only", text=f"{column.meaning}"
-        )
+        yield Explanation(name=column.key, kind="column of the table only", text=column.meaning)
     yield from _language()
 
 

@@ -24,6 +24,7 @@ def show(
     ] = False,
 ) -> None:
     """Show the results of a run again."""
+    from poolbench.analysis.answer import answer
     from poolbench.render.console import for_data, line
     from poolbench.render.run import print_legend, print_run
     from poolbench.results.store import read, runs_in
@@ -35,7 +36,7 @@ def show(
             line(console)
         record = read(path)
         records.append(record)
-        print_run(console, record, directory=path, is_wide=wide)
+        print_run(console, record, sentences=answer(record), directory=path, is_wide=wide)
     print_legend(console, records)
 
 

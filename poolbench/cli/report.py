@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import typer
+
 from poolbench.errors import BadInput, PoolbenchError, Problem
 from poolbench.render.console import for_words, line
 
@@ -21,4 +23,6 @@ def report(fault: PoolbenchError) -> None:
 def report_problems(problems: Sequence[Problem], texts: Mapping[str, str]) -> None:
     from poolbench.render.problems import format_problems
 
-    line(for_words(), format_problems(problems, texts))
+    console = for_words()
+    colour = console.is_terminal and not console.no_color
+    typer.echo(format_problems(problems, texts, colour=colour), err=True)

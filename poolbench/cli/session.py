@@ -70,6 +70,7 @@ def _each(
     base: Path,
     records: list[RunRecord],
 ) -> ExitCode:
+    from poolbench.analysis.answer import answer
     from poolbench.cli.report import report
     from poolbench.experiment import Circumstances, conduct, exit_code_of, worst
     from poolbench.render.console import for_data, for_words, line
@@ -100,7 +101,13 @@ def _each(
         if records:
             line(console)
         records.append(record)
-        print_run(console, record, directory=base / name, is_wide=session.is_wide)
+        print_run(
+            console,
+            record,
+            sentences=answer(record),
+            directory=base / name,
+            is_wide=session.is_wide,
+        )
         codes.append(exit_code_of(record) if fault is None else fault.exit_code)
         _write_csv(session, records)
         if fault is not None:

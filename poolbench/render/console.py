@@ -28,9 +28,11 @@ def line(console: Console, text: Text | str = "") -> None:
     console.print(text, soft_wrap=True)
 
 
-def prose(console: Console, text: str, *, indent: str = "", style: str = "") -> None:
-    """A paragraph, wrapped; further lines are indented."""
-    for wrapped in wrap(text, width=console.width, indent=indent):
+def prose(
+    console: Console, text: str, *, first: str = "", indent: str = "", style: str = ""
+) -> None:
+    """A paragraph, wrapped; `first` starts its first line, `indent` the others."""
+    for wrapped in wrap(text, width=console.width, first=first, indent=indent):
         line(console, Text(wrapped, style=style))
 
 

@@ -89,7 +89,9 @@ def lines_of(table: Table, width: int | None) -> list[Text]:
         if index:
             lines.append(Text())
         lines += _header(part)
-        for block in table.blocks:
+        for at, block in enumerate(table.blocks):
+            if block.title and at:
+                lines.append(Text())
             if block.title:
                 lines.append(Text(block.title, style="bold cyan"))
             lines += _rows(part, block)

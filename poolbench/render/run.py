@@ -8,8 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from poolbench.analysis.answer import answer
-from poolbench.domain import row_name
+from poolbench.domain import Status, row_name
 from poolbench.findings import CaseResult, ExpectationResult
 from poolbench.render.console import line, prose, terms
 from poolbench.render.grid import lines_of
@@ -22,8 +21,16 @@ MAX_FAILED = 12
 """Failed expectations that are shown one by one; run.json has all of them."""
 
 
-def print_run(console: Console, record: RunRecord, *, directory: Path, is_wide: bool) -> None:
-    """Everything about a run but the legend, which is printed once for all runs."""
+def print_run(
+    console: Console,
+    record: RunRecord,
+    *,
+    sentences: Sequence[str],
+    directory: Path,
+    is_wide: bool,
+) -> None:
+    """Everything about a run but the legend, which is printed once for all runs; `sentences` are
+    its answer."""
     line(console, Text(title(record), style="bold"))
     if record.question:
         prose(console, record.question, style="italic")
@@ -32,8 +39,7 @@ def print_run(console: Console, record: RunRecord, *, directory: Path, is_wide: 
         for text in lines_of(build_table(record), None if is_wide else console.width):
             line(console, text)
         line(console)
-    _print_gaps(console, record)
-    for sentence in answer(record):
+    for sentence in (*sentences, *_reasons(record, sentences)):
         prose(console, f"• {sentence}", indent="  ")
     _print_expectations(console, record)
     line(console)
@@ -48,17 +54,18 @@ def print_legend(console: Console, records: Sequence[RunRecord]) -> None:
     terms(console, legend(shown, [build_table(record) for record in shown]), style="bold")
 
 
-def _print_gaps(console: Console, record: RunRecord) -> None:
-    """What is missing from the table, and why rows have no times."""
-    if len(record.cases) < record.n_planned:
-        text = f"Cut short: {len(record.cases)} of {record.n_planned} cases have a result."
-        line(console, Text(text, style="bold yellow"))
-    told: dict[str, list[CaseResult]] = {}
+def _reasons(record: RunRecord, told: Sequence[str]) -> list[str]:
+    """Why rows have no times, as far as the answer has not told; a failed allocation is a result
+    and not a gap."""
+    reasons: dict[str, list[CaseResult]] = {}
     for result in record.cases:
-        if result.reason:
-            told.setdefault(f"{result.status}: {result.reason}", []).append(result)
-    for reason, results in told.items():
-        prose(console, f"• {reason} ({case_names(results)})", indent="  ", style="yellow")
+        if result.reason and result.status not in (Status.OK, Status.OUT_OF_MEMORY):
+            reasons.setdefault(result.reason, []).append(result)
+    return [
+        f"{results[0].status}: {reason} ({case_names(results)})"
+        for reason, results in reasons.items()
+        if not any(reason in sentence for sentence in told)
+    ]
 
 
 def case_names(results: Sequence[CaseResult]) -> str:
@@ -79,12 +86,12 @@ def _print_expectations(console: Console, record: RunRecord) -> None:
         return
     failed = [(result, claim) for result, claim in claims if not claim.is_met]
     if not failed:
-        line(console, Text(f"✓ all {len(claims)} expectations met", style="green"))
+        line(console, Text(f"✓ expectations: all {len(claims)} met", style="green"))
         return
-    text = f"✗ {len(failed)} of {len(claims)} expectations not met:"
+    text = f"✗ expectations: {len(failed)} of {len(claims)} not met"
     line(console, Text(text, style="bold red"))
     for result, claim in failed[:MAX_FAILED]:
-        prose(console, f"  {_failed_text(result, claim)}", indent="    ")
+        prose(console, _failed_text(result, claim), first="  ", indent="    ")
     if len(failed) > MAX_FAILED:
         line(console, f"  {len(failed) - MAX_FAILED} more are in run.json")
 

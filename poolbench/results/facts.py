@@ -99,4 +99,5 @@ def tracing_text(record: RunRecord) -> str:
     if not ratios:
         return ""
     low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
-    return f"traced runs took × {low if low == high else f'{low} to {high}'} of the timed ones"
+    span = low if low == high else f"{low} to {high}"
+    return f"tracing made runs {span} times as long"

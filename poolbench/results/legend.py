@@ -76,9 +76,9 @@ def _columns(keys: frozenset[str]) -> list[Entry]:
     if "makespan_cold_us_median" in keys:
         entries.append(("cold", "makespan of the first iteration alone, which pays for growth"))
     if OVER_PREALLOCATED in keys:
-        entries.append(("× pre-allocated", "makespan over that of the row preallocated"))
+        entries.append(("×prealloc", "makespan over that of the row preallocated"))
     if OVER_DEFAULT in keys:
-        entries.append(("× default, × 111", "makespan over that of the row default, or else 111"))
+        entries.append(("×default, ×111", "makespan over that of the row default, or else 111"))
     entries.append(("waits", "allocations that the driver made wait for a free on another stream"))
     entries.append(("wait total", "how long streams stood still for these waits"))
     if "alloc_host_us_median" in keys:
@@ -86,7 +86,7 @@ def _columns(keys: frozenset[str]) -> list[Entry]:
     for key in REUSE:
         if key in keys:
             title, outcome = _REUSE_TITLES[key]
-            entries.append((title, f"allocations served by {OUTCOMES[outcome].short}"))
+            entries.append((f"allocs {title}", f"served by {OUTCOMES[outcome].short}"))
     entries.append(("OOM", "calls that failed, those that a retry got through included"))
     if "reserved_high_bytes" in keys:
         entries.append(("reserved, used", f"peaks: {TERMS['reserved'].short}; asked for"))

@@ -6,7 +6,7 @@ Pure.  The terminal and Markdown both draw this value; neither formats a number 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from poolbench.columns import BY_KEY, Unit
 from poolbench.domain import Case, row_name
@@ -80,7 +80,7 @@ _ONLY_IF_KNOWN = frozenset(
 )
 _HEADERS: dict[str, tuple[str, ...]] = {
     "makespan_cold_us_median": ("cold", "makespan"),
-    OVER_PREALLOCATED: ("× pre-", "allocated"),
+    OVER_PREALLOCATED: ("×pre-", "alloc"),
     "alloc_host_us_median": ("alloc", "host"),
     "alloc_host_us_max": ("alloc", "worst"),
     "inserted_wait_us_total": ("wait", "total"),
@@ -90,7 +90,13 @@ _HEADERS: dict[str, tuple[str, ...]] = {
     "sync_host_us_max": ("sync", "worst"),
     "n_latch_timeouts": ("latch", "opened"),
 }
-_SAME_SCALE = {"makespan_us_iqr": "makespan_us_median"}
+_SAME_SCALE = (
+    ("makespan_us_median", "makespan_us_iqr", "makespan_cold_us_median"),
+    ("alloc_host_us_median", "alloc_host_us_max"),
+    ("reserved_high_bytes", "used_high_bytes"),
+    ("sync_host_us_median", "sync_host_us_max"),
+)
+"""Columns side by side that are read together have one unit and one number of decimals."""
 
 ROW_KEYS = ("attribute_set", "follow", "opportunistic", "internal", "backend")
 """What says which row this is; repeated where a table is folded."""
@@ -148,7 +154,7 @@ def build_table(record: RunRecord) -> Table:
         for key in keys:
             if not _is_shown(key, values):
                 continue
-            scale = _scale(_SAME_SCALE.get(key, key), values)
+            scale = _scale(key, values)
             columns.append(
                 TableColumn(
                     key=key,
@@ -169,7 +175,7 @@ def build_table(record: RunRecord) -> Table:
         )
         for result, found in zip(cases, values, strict=True)
     ]
-    return Table(columns=tuple(columns), blocks=_blocks(cases, rows))
+    return Table(columns=_with_lead(columns), blocks=_blocks(cases, rows))
 
 
 def _row_columns(record: RunRecord) -> list[TableColumn]:
@@ -204,10 +210,12 @@ def _is_shown(key: str, values: Sequence[dict[str, CellValue]]) -> bool:
 
 
 def _scale(key: str, values: Sequence[dict[str, CellValue]]) -> Scale | None:
+    keys = next((together for together in _SAME_SCALE if key in together), (key,))
     numbers = [
         value
         for row in values
-        if isinstance(value := row[key], int | float) and not isinstance(value, bool)
+        for one in keys
+        if isinstance(value := row[one], int | float) and not isinstance(value, bool)
     ]
     if key in (OVER_PREALLOCATED, OVER_DEFAULT):
         return ratio_scale(numbers)
@@ -226,8 +234,17 @@ def _scale(key: str, values: Sequence[dict[str, CellValue]]) -> Scale | None:
 
 def _header(key: str, reference: str | None) -> tuple[str, ...]:
     if key == OVER_DEFAULT:
-        return (f"× {reference}",)
+        return (f"×{reference}",)
     return _HEADERS.get(key) or (BY_KEY[key].title,)
+
+
+def _with_lead(columns: Sequence[TableColumn]) -> tuple[TableColumn, ...]:
+    """`allocs` above the first of the columns that count allocations by how they were served."""
+    first = next((column for column in columns if column.key in REUSE), None)
+    return tuple(
+        replace(column, header=("allocs", *column.header)) if column is first else column
+        for column in columns
+    )
 
 
 def _text(key: str, value: CellValue, scale: Scale | None) -> str:

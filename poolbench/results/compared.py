@@ -1,0 +1,178 @@
+"""A comparison as a table of texts.
+
+Pure.  Within a run each row stands beside what it is compared with; between two runs a count or a
+size that is equal is written once, one that is not as `first → second`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from poolbench.analysis.comparison import Comparison, Judgement, Pair, Quantity
+from poolbench.columns import BY_KEY, Unit
+from poolbench.domain import Case, row_name
+from poolbench.findings import CaseResult
+from poolbench.results.numbers import (
+    ABSENT,
+    Scale,
+    count_scale,
+    ratio_scale,
+    size_scale,
+    time_scale,
+)
+from poolbench.results.table import Block, Table, TableColumn, TableRow, axes_text
+
+_Draw = Callable[[int], str]
+"""The text of a column in the k-th row."""
+
+
+class _Columns:
+    """Columns and how to write their cells, collected one by one."""
+
+    def __init__(self) -> None:
+        self.columns: list[TableColumn] = []
+        self.draws: list[_Draw] = []
+
+    def add(
+        self, group: int, header: tuple[str, ...], draw: _Draw, *, scale: Scale | None = None
+    ) -> None:
+        self.columns.append(
+            TableColumn(
+                key="status" if header == ("status",) else "",
+                header=header,
+                unit=scale.unit if scale else "",
+                is_number=scale is not None,
+                group=group,
+            )
+        )
+        self.draws.append(draw)
+
+    def table(self, cases: Sequence[Case]) -> Table:
+        blocks: dict[str, list[TableRow]] = {}
+        for k, case in enumerate(cases):
+            row = TableRow(status="", cells=tuple(draw(k) for draw in self.draws))
+            blocks.setdefault(axes_text(case), []).append(row)
+        return Table(
+            columns=tuple(self.columns),
+            blocks=tuple(Block(title=name, rows=tuple(rows)) for name, rows in blocks.items()),
+        )
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    return _within(comparison) if comparison.is_within else _between(comparison)
+
+
+def _within(comparison: Comparison) -> Table:
+    """A row for each case; ratio, range and verdict against each of the rows compared with."""
+    results = comparison.first.cases
+    bases = list(dict.fromkeys(row_name(pair.first.case.row) for pair in comparison.pairs))
+    pairs = {(pair.second.case, row_name(pair.first.case.row)): pair for pair in comparison.pairs}
+    own = {pair.second.case: pair.quantities for pair in comparison.pairs}
+    own |= {
+        pair.first.case: tuple(_as_second(one) for one in pair.quantities)
+        for pair in comparison.pairs
+        if pair.first.case not in own
+    }
+    shown = [result for result in results if result.case in own]
+    found = _Columns()
+    found.add(-1, ("row",), lambda k: row_name(shown[k].case.row))
+    found.add(0, ("status",), lambda k: shown[k].status.value)
+    _add_own(found, [own[result.case] for result in shown], at=0, group=0)
+    for at, base in enumerate(bases):
+        judged = [_judgement(pairs.get((result.case, base))) for result in shown]
+        _add_judgement(found, judged, group=at + 1, against=(f"over {base}",))
+    for at in range(1, len(comparison.pairs[0].quantities) if comparison.pairs else 0):
+        _add_own(found, [own[result.case] for result in shown], at=at, group=len(bases) + at)
+    return found.table([result.case for result in shown])
+
+
+def _as_second(one: Quantity) -> Quantity:
+    return Quantity(key=one.key, first=None, second=one.first, ratio=None)
+
+
+def _judgement(pair: Pair | None) -> Judgement | None:
+    return None if pair is None else pair.judgement
+
+
+def _between(comparison: Comparison) -> Table:
+    """A row for each pair: A is the first run, B the second."""
+    pairs = comparison.pairs
+    found = _Columns()
+    found.add(-1, ("row",), lambda k: row_name(pairs[k].second.case.row))
+    found.add(0, ("status",), lambda k: _statuses(pairs[k].first, pairs[k].second))
+    _add_judgement(found, [pair.judgement for pair in pairs], group=1, against=("B over A",))
+    for at in range(len(pairs[0].quantities) if pairs else 0):
+        _add_both(found, [pair.quantities[at] for pair in pairs], group=at + 2)
+    return found.table([pair.second.case for pair in pairs])
+
+
+def _statuses(first: CaseResult, second: CaseResult) -> str:
+    if first.status is second.status:
+        return first.status.value
+    return f"{first.status} → {second.status}"
+
+
+def _add_judgement(
+    found: _Columns,
+    judged: Sequence[Judgement | None],
+    *,
+    group: int,
+    against: tuple[str, ...],
+) -> None:
+    known = [judgement for judgement in judged if judgement is not None]
+    scale = ratio_scale(value for one in known for value in (one.ratio, one.low, one.high))
+
+    def ratio(k: int) -> str:
+        one = judged[k]
+        return ABSENT if one is None else scale.text(one.ratio)
+
+    def span(k: int) -> str:
+        one = judged[k]
+        if one is None or one.low is None or one.high is None:
+            return ABSENT
+        return f"{scale.text(one.low)}..{scale.text(one.high)}"
+
+    def verdict(k: int) -> str:
+        one = judged[k]
+        if one is None:
+            return ABSENT
+        return f"{one.verdict}, {one.reason}" if one.reason else one.verdict.value
+
+    found.add(group, (*against, "ratio"), ratio, scale=scale)
+    found.add(group, ("range",), span, scale=scale)
+    found.add(group, ("verdict",), verdict)
+
+
+def _add_own(found: _Columns, rows: Sequence[Sequence[Quantity]], *, at: int, group: int) -> None:
+    if not rows:
+        return
+    key = rows[0][at].key
+    scale = _scale(key, [row[at].second for row in rows])
+    found.add(group, (BY_KEY[key].title,), lambda k: scale.text(rows[k][at].second), scale=scale)
+
+
+def _add_both(found: _Columns, quantities: Sequence[Quantity], *, group: int) -> None:
+    key = quantities[0].key
+    name = BY_KEY[key].title
+    scale = _scale(key, [value for one in quantities for value in (one.first, one.second)])
+    if BY_KEY[key].unit is Unit.MICROSECONDS:
+        found.add(group, (name, "A"), lambda k: scale.text(quantities[k].first), scale=scale)
+        found.add(group, ("B",), lambda k: scale.text(quantities[k].second), scale=scale)
+        return
+
+    def both(k: int) -> str:
+        one = quantities[k]
+        first, second = scale.text(one.first), scale.text(one.second)
+        return first if one.first == one.second else f"{first} → {second}"
+
+    found.add(group, (name,), both, scale=scale)
+
+
+def _scale(key: str, values: Sequence[float | None]) -> Scale:
+    match BY_KEY[key].unit:
+        case Unit.MICROSECONDS:
+            return time_scale(values)
+        case Unit.BYTES:
+            return size_scale(values)
+        case _:
+            return count_scale()
