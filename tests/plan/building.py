@@ -8,6 +8,7 @@ import yaml
 
 from poolbench.errors import Place
 from poolbench.plan.expand import Expansion, expand
+from poolbench.scenario.load import load_text
 from poolbench.scenario.scenario import Path, Scenario, StepNode
 from poolbench.scenario.schema import STEP_MODELS, HeadModel
 
@@ -41,6 +42,12 @@ def _step(node: yaml.MappingNode) -> StepNode:
 
 
 def scenario_of(text: str) -> Scenario:
+    """A scenario as a user's file makes it."""
+    return load_text(text, file="test.yaml", folder=None)
+
+
+def unchecked(text: str) -> Scenario:
+    """A scenario that the loader would refuse: what `--set` and templates can still lead to."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)
     parts = {key.value: value for key, value in root.value}

@@ -85,9 +85,9 @@ def test_more_launches_than_the_driver_queues():
 
 def test_pace_has_no_effect_ahead():
     """Settings that contradict each other are said."""
-    found = check(scenario_of("issue: ahead\npace: 5us\nsteps: []"))
+    found = check(scenario_of("issue: ahead\npace: 5us\nsteps: [{host: 1us}]"))
     assert [(p.code, p.place.line, p.is_warning) for p in found] == [("pace-not-used", 2, True)]
-    assert not check(scenario_of("pace: 5us\nsteps: []"))
+    assert not check(scenario_of("pace: 5us\nsteps: [{host: 1us}]"))
 
 
 def test_blocks_larger_than_the_pool():
@@ -102,7 +102,7 @@ steps:
     (problem,) = check(scenario_of(text))
     assert (problem.code, problem.place.line, problem.is_warning) == ("larger-than-pool", 5, True)
     assert problem.message.endswith("in the pool (with pool.max_size = 32MiB)")
-    (problem,) = check(scenario_of("pool: {max_size: 1MiB, prime: 2MiB}\nsteps: []"))
+    (problem,) = check(scenario_of("pool: {max_size: 1MiB, prime: 2MiB}\nsteps: [{host: 1us}]"))
     assert (problem.code, problem.place.line) == ("larger-than-pool", 1)
 
 
@@ -135,10 +135,10 @@ def test_a_sync_that_hides_nothing():
 
 def test_a_sync_in_some_combinations_only_hides_nothing():
     """With another value of an axis the scenario does test the attributes."""
-    head = HEAD + "axes: {sync: [true, false]}\n"
+    head = HEAD + "parameters: {sync: true}\naxes: {sync: [true, false]}\n"
     sync = "{sync: device, when: $sync}"
     assert not warnings(HIDDEN.format(sync=sync, other="B"), head)
-    head = HEAD + "axes: {sync: [true]}\n"
+    head = HEAD + "parameters: {sync: true}\naxes: {sync: [true]}\n"
     assert [code for code, *_ in warnings(HIDDEN.format(sync=sync, other="B"), head)] == [
         "sync-hides-policy"
     ]
@@ -169,7 +169,7 @@ def test_a_parameter_that_nothing_uses():
 def test_checking_many_combinations_is_bounded(monkeypatch):
     """Axes of a large scenario are not expanded for minutes, and what was left out is said."""
     monkeypatch.setattr("poolbench.plan.check.MAX_CHECKED_STEPS", 1000)
-    text = "axes: {a: [1us, 2us, 3us, 4us]}\nsteps: [{repeat: 600, steps: [{host: $a}]}]"
+    text = "parameters: {a: 1us}\naxes: {a: [1us, 2us, 3us, 4us]}\nsteps: [{repeat: 600, steps: [{host: $a}]}]"
     (problem,) = check(scenario_of(text))
     assert (problem.code, problem.is_warning) == ("not-all-checked", True)
     assert problem.message.startswith("only the first 2 of 4 combinations")

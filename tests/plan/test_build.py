@@ -147,7 +147,7 @@ streams: {A: , B: {kind: blocking}, L: {kind: legacy_default}, s: {count: 2}}
 buffers: {k: {size: 1MiB}, h: {size: 2MiB, memory: pinned}}
 kernels: {own: {source: "..."}}
 """
-scenarios = st.lists(st.one_of(leaf, loop), max_size=12).map(
+scenarios = st.lists(st.one_of(leaf, loop), min_size=1, max_size=12).map(
     lambda steps: f"{HEAD}steps: [{', '.join(steps)}]\n"
 )
 

@@ -7,7 +7,7 @@ import pytest
 from poolbench.domain import COMBINATIONS, PRESETS, Baseline, row_name
 from poolbench.errors import BadInput, BadUsage, ExitCode
 from poolbench.plan.cases import DEFAULT_ROWS, cases, select_rows
-from tests.plan.building import scenario_of
+from tests.plan.building import scenario_of, unchecked
 
 
 def names(*texts):
@@ -60,7 +60,7 @@ def test_cases_run_through_the_first_axis_slowest_and_rows_inside():
 name: demo
 parameters: {b: false, x: 0.5}
 axes: {b: [true, false], x: [1, 0.5]}
-steps: []
+steps: [{host: 1us}]
 """)
     found = cases(scenario, (Baseline.CUDAMALLOC, COMBINATIONS[5]))
     assert [case.key for case in found] == [
@@ -77,18 +77,18 @@ steps: []
 
 def test_no_axes_make_one_case_a_row():
     """Without axes every row is one case."""
-    found = cases(scenario_of("steps: []"), DEFAULT_ROWS)
+    found = cases(scenario_of("steps: [{host: 1us}]"), DEFAULT_ROWS)
     assert [case.axes for case in found] == [()] * len(DEFAULT_ROWS)
 
 
 def test_too_many_cases_are_refused_at_once():
     """The product of the axes is bounded before it is made."""
     values = list(range(1000))
-    scenario = scenario_of(f"axes: {{a: {values}, b: {values}, c: {values}}}\nsteps: []")
+    scenario = unchecked(f"axes: {{a: {values}, b: {values}, c: {values}}}\nsteps: [{{host: 1us}}]")
     with pytest.raises(BadUsage) as caught:
         cases(scenario, DEFAULT_ROWS)
     assert "1000000000 combinations" in caught.value.message
-    small = scenario_of(f"axes: {{a: {values}}}\nsteps: []")
+    small = unchecked(f"axes: {{a: {values}}}\nsteps: [{{host: 1us}}]")
     with pytest.raises(BadUsage) as caught:
         cases(small, DEFAULT_ROWS)
     assert "10000 cases" in caught.value.message
@@ -100,7 +100,7 @@ def test_too_many_cases_are_refused_at_once():
 def test_an_axis_without_distinct_values_is_bad_input(values, said):
     """Two blocks of a table with one name, or none at all, are a fault of the file."""
     with pytest.raises(BadInput) as caught:
-        cases(scenario_of(f"axes: {{a: {values}}}\nsteps: []"), DEFAULT_ROWS)
+        cases(unchecked(f"axes: {{a: {values}}}\nsteps: [{{host: 1us}}]"), DEFAULT_ROWS)
     (problem,) = caught.value.problems
     assert (problem.code, problem.place.line, problem.place.column) == ("bad-axis", 1, 11)
     assert said in problem.message

@@ -8,7 +8,8 @@ import pytest
 
 from poolbench.domain import CopyKind, MemoryKind, StreamKind
 from poolbench.plan import steps as s
-from tests.plan.building import expanded
+from poolbench.plan.expand import expand
+from tests.plan.building import expanded, unchecked
 
 STREAM = "streams: {A: , B: }\n"
 
@@ -219,13 +220,14 @@ STEP_FAULTS = [
 @pytest.mark.parametrize(("step", "code", "column", "said"), STEP_FAULTS)
 def test_a_fault_stands_at_its_value(step, code, column, said):
     """Each fault of a step is at the value that is wrong, with its code and the nearest name."""
-    found = expanded(f"""
+    text = f"""
 streams: {{A: , B: , L: {{kind: legacy_default}}}}
 buffers: {{kept: {{size: 2MiB}}, pin: {{size: 2MiB, memory: pinned}}}}
 parameters: {{busy: 1us, five: 5, word: hello}}
 steps:
 - {step}
-""")
+"""
+    found = expand(unchecked(text), ())
     fault = next(fault for fault in found.faults if fault.code == code)
     assert (fault.place.line, fault.place.column) == (6, column)
     assert said in fault.message
@@ -256,7 +258,7 @@ steps:
 )  # fmt: skip
 def test_faults_of_the_head(head, code, line, said):
     """Faults of streams, buffers, kernels and settings stand in the head."""
-    (fault,) = expanded(f"\n{head}\nsteps: []").faults
+    (fault,) = expand(unchecked(f"\n{head}\nsteps: [{{host: 1us}}]"), ()).faults
     assert (fault.code, fault.place.line) == (code, line)
     assert said in fault.message
 
@@ -264,11 +266,11 @@ def test_faults_of_the_head(head, code, line, said):
 def test_an_axis_that_varies_nothing_is_a_fault():
     """A misspelt axis would make equal blocks; a bad setting stands at its own value."""
     text = "parameters: {busy: 1us}\naxes: {bussy: [1us]}\nsteps: [{host: $busy}]"
-    (fault,) = expanded(text, [("bussy", "1us")]).faults
+    (fault,) = expand(unchecked(text), [("bussy", "1us")]).faults
     assert (fault.code, fault.place.line, fault.place.column) == ("unknown-axis", 2, 15)
     assert "did you mean busy?" in fault.message
-    text = "axes: {pool.max_size: [1MiB, 12]}\nsteps: []"
-    (fault,) = expanded(text, [("pool.max_size", "12")]).faults
+    text = "axes: {pool.max_size: [1MiB, 12]}\nsteps: [{host: 1us}]"
+    (fault,) = expand(unchecked(text), [("pool.max_size", "12")]).faults
     assert (fault.code, fault.place.line, fault.place.column) == ("unit-missing", 1, 30)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from poolbench.plan import steps as s
-from tests.plan.building import expanded
+from poolbench.plan.expand import expand
+from tests.plan.building import expanded, unchecked
 
 HEAD = """
 streams: {A: }
@@ -119,7 +120,7 @@ def test_the_source_of_a_kernel_reaches_the_plan():
 )  # fmt: skip
 def test_faults_of_a_kernel(step, code, said):
     """A kernel with the wrong keys, grid, buffers or arguments is refused at its line."""
-    faults = expanded(f"{HEAD}- {step}\n").faults
+    faults = expand(unchecked(f"{HEAD}- {step}\n"), ()).faults
     fault = next(fault for fault in faults if fault.code == code)
     assert fault.place.line == 7
     assert said in fault.message

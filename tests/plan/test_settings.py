@@ -56,7 +56,7 @@ def test_set_of_a_count_is_a_whole_number():
 )
 def test_every_setting_can_be_set_and_be_an_axis(name, text, field, value):
     """Each name of AXIS_SETTINGS reaches the plan, through `--set` and as an axis value."""
-    scenario = scenario_of("steps: []\n")
+    scenario = scenario_of("steps: [{host: 1us}]\n")
     fixed = with_settings(scenario, sets={name: text}, axes={})
     assert getattr(expand(fixed, ()).settings, field) == value
     varied = with_settings(scenario, sets={}, axes={name: (text,)})
