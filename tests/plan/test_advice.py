@@ -169,7 +169,11 @@ def test_a_parameter_that_nothing_uses():
 def test_checking_many_combinations_is_bounded(monkeypatch):
     """Axes of a large scenario are not expanded for minutes, and what was left out is said."""
     monkeypatch.setattr("poolbench.plan.check.MAX_CHECKED_STEPS", 1000)
-    text = "parameters: {a: 1us}\naxes: {a: [1us, 2us, 3us, 4us]}\nsteps: [{repeat: 600, steps: [{host: $a}]}]"
+    text = """
+parameters: {a: 1us}
+axes: {a: [1us, 2us, 3us, 4us]}
+steps: [{repeat: 600, steps: [{host: $a}]}]
+"""
     (problem,) = check(scenario_of(text))
     assert (problem.code, problem.is_warning) == ("not-all-checked", True)
     assert problem.message.startswith("only the first 2 of 4 combinations")
