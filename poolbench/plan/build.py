@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from poolbench.domain import THRESHOLD_MAX, AttributeSet, Baseline, Case, Row
 from poolbench.errors import BadInput
-from poolbench.plan.check import faults_of, order_in
+from poolbench.plan.check import faults_of, order_in, told
 from poolbench.plan.expand import Expansion, expand
 from poolbench.plan.faults import bounded
 from poolbench.plan.order import Order
@@ -40,9 +40,8 @@ def release_threshold(row: Row, *, scenario_threshold: int, max_size: int) -> in
 def _shared(scenario: Scenario, axes: tuple[tuple[str, str], ...]) -> _Shared:
     expansion = expand(scenario, axes)
     order = order_in(expansion)
-    told = ", ".join(f"{name} = {text}" for name, text in axes)
     errors = [
-        fault.problem(scenario.file, only_with=told)
+        fault.problem(scenario.file, only_with=told(axes))
         for fault in faults_of(expansion, order)
         if not fault.is_warning
     ]

@@ -6,9 +6,11 @@ that several combinations share is reported once, one that only some have says w
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from poolbench.errors import BadInput, BadUsage, Problem
 from poolbench.plan.advice import SYNC_HIDES_POLICY, advice
-from poolbench.plan.cases import axis_combinations
+from poolbench.plan.cases import Axes, axis_combinations
 from poolbench.plan.control import control_faults
 from poolbench.plan.expand import Expansion, expand
 from poolbench.plan.faults import Fault, Faults, Key, bounded
@@ -19,6 +21,8 @@ from poolbench.scenario.scenario import Scenario
 
 MAX_CHECKED_STEPS = 2_000_000
 """Steps after which no further combination of axis values is looked at."""
+MAX_TOLD_VALUES = 3
+"""Values of an axis that a message names."""
 
 
 def faults_of(expansion: Expansion, order: Order | None) -> tuple[Fault, ...]:
@@ -42,6 +46,38 @@ def order_in(expansion: Expansion) -> Order | None:
     return order_of(expansion.steps, expansion.streams, len(expansion.events))
 
 
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """A fault with the combinations that have it, and those that were looked at for it: a fault of
+    order is not looked for where a step is missing."""
+
+    fault: Fault
+    looked_for: list[Axes]
+    combinations: list[Axes] = field(default_factory=list)
+
+    @property
+    def is_everywhere(self) -> bool:
+        return len(self.combinations) == len(self.looked_for)
+
+    @property
+    def condition(self) -> str:
+        """The axis values that the fault needs: `n = 2 or 4`; empty if it is always there."""
+        if self.is_everywhere:
+            return ""
+        needed = []
+        for at, (name, _) in enumerate(self.combinations[0]):
+            having = list(dict.fromkeys(axes[at][1] for axes in self.combinations))
+            if len(having) < len({axes[at][1] for axes in self.looked_for}):
+                more = " ..." if len(having) > MAX_TOLD_VALUES else ""
+                needed.append(f"{name} = {' or '.join(having[:MAX_TOLD_VALUES])}{more}")
+        return ", ".join(needed) or told(self.combinations[0])
+
+
+def told(axes: Axes) -> str:
+    """A combination of axis values in words."""
+    return ", ".join(f"{name} = {text}" for name, text in axes)
+
+
 def check(scenario: Scenario) -> tuple[Problem, ...]:
     """Every error and warning of a scenario, sorted; empty for a good one."""
     try:
@@ -54,35 +90,39 @@ def check(scenario: Scenario) -> tuple[Problem, ...]:
             file=scenario.file, place=place, message=bad.message, code="too-many-steps"
         )
         return (problem,)
-    first: dict[Key, tuple[Fault, str]] = {}
-    n_found: dict[Key, int] = {}
-    n_checked = n_steps = 0
+    found: dict[Key, _Found] = {}
+    checked: list[Axes] = []
+    ordered: list[Axes] = []
+    n_steps = 0
     problems: list[Problem] = []
     for axes in combinations:
         expansion = expand(scenario, axes)
+        order = order_in(expansion)
         n_steps += len(expansion.steps)
-        n_checked += 1
-        told = ", ".join(f"{name} = {text}" for name, text in axes)
-        for fault in faults_of(expansion, order_in(expansion)):
-            first.setdefault(fault.key, (fault, told))
-            n_found[fault.key] = n_found.get(fault.key, 0) + 1
-        if n_steps > MAX_CHECKED_STEPS and n_checked < len(combinations):
+        checked.append(axes)
+        if order is not None:
+            ordered.append(axes)
+        own = {fault.key for fault in expansion.faults}
+        for fault in faults_of(expansion, order):
+            looked_for = checked if fault.key in own else ordered
+            known = found.setdefault(fault.key, _Found(fault=fault, looked_for=looked_for))
+            known.combinations.append(axes)
+        if n_steps > MAX_CHECKED_STEPS and len(checked) < len(combinations):
             problems.append(
                 Problem(
                     file=scenario.file,
                     place=scenario.place_of("axes"),
-                    message=f"only the first {n_checked} of {len(combinations)} combinations of "
+                    message=f"only the first {len(checked)} of {len(combinations)} combinations of "
                     f"axis values were checked; they have {n_steps:,} steps already",
                     code="not-all-checked",
                     is_warning=True,
                 )
             )
             break
-    for key, (fault, told) in first.items():
-        is_everywhere = n_found[key] == n_checked
-        if fault.code == SYNC_HIDES_POLICY and not is_everywhere:
+    for one in found.values():
+        if one.fault.code == SYNC_HIDES_POLICY and not one.is_everywhere:
             continue  # with other values of an axis the scenario does test the attributes
-        problems.append(fault.problem(scenario.file, only_with="" if is_everywhere else told))
+        problems.append(one.fault.problem(scenario.file, only_with=one.condition))
     problems.extend(_unused_parameters(scenario))
     return bounded(problems)
 
