@@ -35,7 +35,7 @@ def explain(
         typer.Argument(metavar="[NAME]", help="An attribute, outcome, column, error code, ..."),
     ] = None,
 ) -> None:
-    """Explain an attribute, outcome, column, error code, ...
+    """Explain an attribute, outcome, column or error code.
 
     Also presets, baselines, statuses and step kinds. Without a name: list all that there are.
     """

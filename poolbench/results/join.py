@@ -23,6 +23,8 @@ def joined(first: Path, second: Path | None) -> tuple[Pairs, tuple[str, ...]]:
     right = [read(path) for path in runs_in(second)]
     if len(left) == len(right) == 1:
         return ((left[0], right[0]),), ()
+    _refuse_doubles(first, left)
+    _refuse_doubles(second, right)
     known = {record.scenario: record for record in right}
     pairs = tuple((record, known[record.scenario]) for record in left if record.scenario in known)
     if not pairs:
@@ -30,3 +32,13 @@ def joined(first: Path, second: Path | None) -> tuple[Pairs, tuple[str, ...]]:
     paired = {record.scenario for record, _ in pairs}
     alone = [record.scenario for record in (*left, *right) if record.scenario not in paired]
     return pairs, tuple(dict.fromkeys(alone))
+
+
+def _refuse_doubles(directory: Path, records: list[RunRecord]) -> None:
+    names = [record.scenario for record in records]
+    double = next((name for name in names if names.count(name) > 1), None)
+    if double is not None:
+        raise BadUsage(
+            f"{directory} has several runs of {double}",
+            hint="name the directory of one run, for example one by its time",
+        )

@@ -58,7 +58,7 @@ def test_default_directory_is_by_time(cli: Cli, backend: FakeBackend, tmp_path: 
 def test_csv_has_the_columns_of_the_registry(
     cli: Cli, backend: FakeBackend, tmp_path: Path
 ) -> None:
-    """A row per case over all scenarios, the union of their axes, flags as digits, max as a number."""
+    """A row per case over all scenarios, the union of their axes, flags as digits, no "max"."""
     one, two = write_scenario(tmp_path, "one"), write_scenario(tmp_path, "two")
     ended = cli(
         "run", one, two, "--csv", "all.csv", "--output", "out",
