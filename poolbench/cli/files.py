@@ -9,7 +9,7 @@ import typer
 
 def check(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Files, or shipped scenarios.")
+        list[str], typer.Argument(metavar="FILE-OR-NAME", help="Files, or shipped scenarios.")
     ],
 ) -> None:
     """Find every fault of scenario files; run nothing."""

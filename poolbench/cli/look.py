@@ -62,7 +62,7 @@ def export(
 def compare(
     directory: Results,
     other: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="A second run, case by case.")
+        Path | None, typer.Argument(metavar="OTHER", help="A second run, case by case.")
     ] = None,
     allow_mismatch: Annotated[
         bool,

@@ -23,7 +23,7 @@ from poolbench.errors import ExitCode
 
 def run(
     scenarios: Annotated[
-        list[str], typer.Argument(metavar="FILE-OR-NAME...", help="Files, or shipped scenarios.")
+        list[str], typer.Argument(metavar="FILE-OR-NAME", help="Files, or shipped scenarios.")
     ],
     backend: Annotated[
         Choice, typer.Option(help="auto: the GPU if there is one, else the model (a prediction).")
@@ -69,7 +69,6 @@ def run(
         int | None,
         typer.Option(
             min=0,
-            max=2**63 - 1,
             metavar="N",
             help="Of the scenario's draws and of the order of runs. Default: the scenario's.",
         ),

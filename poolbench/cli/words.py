@@ -32,7 +32,7 @@ def doctor() -> None:
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="An attribute, outcome, column, error code, ..."),
+        typer.Argument(metavar="NAME", help="An attribute, outcome, column, error code, ..."),
     ] = None,
 ) -> None:
     """Explain an attribute, outcome, column or error code.

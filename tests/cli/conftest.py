@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from poolbench.backends.select import Choice
 from poolbench.cli.app import app
@@ -25,16 +24,18 @@ Cli = Callable[..., Ended]
 
 
 @pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Runs in an empty directory, 80 columns wide; a traceback fails the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
 
     def run(*arguments: str) -> Ended:
-        found = CliRunner().invoke(app, list(arguments), prog_name="poolbench")
-        if found.exception is not None and not isinstance(found.exception, SystemExit):
-            raise found.exception
-        return Ended(code=found.exit_code, out=found.stdout, err=found.stderr)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            app(list(arguments), prog_name="poolbench")
+        out, err = capsys.readouterr()
+        code = ended.value.code
+        return Ended(code=code if isinstance(code, int) else 0, out=out, err=err)
 
     return run
 
