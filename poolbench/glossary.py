@@ -151,7 +151,7 @@ STATUSES: dict[Status, Term] = {
 
 TERMS: dict[str, Term] = {
     "makespan": Term(
-        short="event time from the first step to the end of the last work",
+        short="median event time from the first step to the end of the last work",
         text="Median over the timed repetitions; with iterations, over those after the first.",
     ),
     "iqr": Term(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from poolbench.backends.base import Backend
 from poolbench.errors import NoBackend
+
+if TYPE_CHECKING:
+    from poolbench.backends.base import Backend
 
 
 class Choice(StrEnum):

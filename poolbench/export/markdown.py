@@ -74,5 +74,5 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _head(column: TableColumn) -> str:
-    header = " ".join(column.header).replace("pre- ", "pre")
+    header = " ".join(column.header).replace("×pre- alloc", "× preallocated")
     return f"{escape(header)} ({column.unit})" if column.unit else escape(header)
