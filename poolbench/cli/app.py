@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from poolbench import __version__
-from poolbench.cli import files, look, run, words
+from poolbench.cli.files import check, schema
 from poolbench.cli.group import Commands
+from poolbench.cli.look import compare, export, show
+from poolbench.cli.run import run
+from poolbench.cli.words import doctor, explain, list_all
 
 EPILOG = """\b
 Exit codes: 0 done, whatever was found; 1 an expectation failed; 2 bad input;
@@ -50,12 +53,8 @@ def poolbench(
     """
 
 
-app.command()(run.run)
-app.command()(files.check)
-app.command()(files.schema)
-app.command()(look.show)
-app.command()(look.export)
-app.command()(look.compare)
-app.command("list")(words.list_all)
-app.command()(words.doctor)
-app.command()(words.explain)
+for command in (run, check, schema, show, export, compare):
+    app.command()(command)
+app.command("list")(list_all)
+app.command()(doctor)
+app.command()(explain)
