@@ -9,8 +9,10 @@ CODES: dict[str, str] = {
     # --- the file --------------------------------------------------------------------------------
     "unreadable": "The system does not let us read the file.",
     "not-utf8": "A scenario is UTF-8 text; the place is that of the first byte that is not.",
-    "empty": "There is nothing in the file.  A scenario needs at least `streams` and `steps`.",
+    "empty": "There is nothing in the file.  A scenario needs at least `steps`.",
     "too-large": "A scenario file can have 1 MiB of text.  Long lists of steps are `repeat`'s.",
+    "too-many-problems": "The first 100 problems of a file are shown; the others come to light "
+    "once these are gone.",
     # --- YAML ------------------------------------------------------------------------------------
     "yaml-syntax": "The text is not YAML.  Common causes: a tab in the indentation, a missing "
     "space after a colon, brackets that are not closed.",

@@ -1,12 +1,11 @@
 """Validation of one mapping by its model, with every fault at its own place.
 
 Pure.  pydantic says where a fault is in terms of the model, union tags included; here that becomes
-a path that the file has.
+a path that the file has, and what all members of a union say of one value becomes one problem.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,20 +16,12 @@ from pydantic_core import ErrorDetails
 from poolbench.errors import Note, Place, Problem
 from poolbench.scenario.scenario import Path
 from poolbench.scenario.source import Source
+from poolbench.scenario.wording import choices, describe, near, shown
 
 M = TypeVar("M", bound=BaseModel)
 
-_CODES = {
-    "extra_forbidden": "unknown-key",
-    "missing": "missing-key",
-    "enum": "bad-choice",
-    "literal_error": "bad-choice",
-    "string_pattern_mismatch": "bad-name",
-    "string_too_long": "bad-name",
-    "greater_than_equal": "out-of-range",
-    "less_than_equal": "out-of-range",
-}
-"""pydantic's error types that have a code of their own; every other one is `wrong-type`."""
+MAX_SUGGESTIONS = 100
+"""After so many problems the nearest name is not worth its time."""
 
 
 @dataclass(slots=True)
@@ -40,6 +31,8 @@ class Faults:
     file: str
     source: Source
     problems: list[Problem]
+    told: frozenset[Place] = frozenset()
+    """Where reading the text found a fault: the value there is `None` and no fault of its own."""
 
     def place(self, path: Path) -> Place:
         """Of a value, or of the nearest part of the path that the file holds."""
@@ -50,24 +43,28 @@ class Faults:
     def add(self, path: Path, message: str, code: str, notes: tuple[Note, ...] = ()) -> None:
         self._add(self.place(path), message, code, notes)
 
-    def add_key(self, path: Path, message: str, code: str) -> None:
+    def add_key(self, path: Path, message: str, code: str, notes: tuple[Note, ...] = ()) -> None:
         """At the key itself instead of its value."""
-        self._add(self.source.key_places.get(path) or self.place(path), message, code, ())
+        self._add(self.source.key_places.get(path) or self.place(path), message, code, notes)
 
     def add_at(self, place: Place, message: str, code: str) -> None:
         self._add(place, message, code, ())
 
     def _add(self, place: Place, message: str, code: str, notes: tuple[Note, ...]) -> None:
+        if place in self.told:
+            return
         self.problems.append(
             Problem(file=self.file, place=place, message=message, code=code, notes=notes)
         )
 
     def suggestion(self, name: str, known: Iterable[str]) -> str:
         """`; did you mean x?`, or the known names where they are few."""
+        if len(self.problems) > MAX_SUGGESTIONS:
+            return ""
         names = list(known)
-        near = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.55)
-        if near:
-            return f"; did you mean {near[0]}?"
+        found = near(name, names)
+        if found is not None:
+            return f"; did you mean {found}?"
         return f"; known: {', '.join(names)}" if 1 <= len(names) <= 12 else ""
 
 
@@ -78,27 +75,35 @@ def validate(
     faults: Faults,
     *,
     extra_keys: tuple[str, ...] = (),
-) -> M | None:
-    """The model, or `None` with every fault noted.  `extra_keys` are known keys that are handled
-    elsewhere: they are suggested, not accepted."""
+) -> M | frozenset[Path]:
+    """The model, or every fault noted and the paths inside of `raw` where they are.
+
+    `extra_keys` are known keys that are handled elsewhere: they are suggested, not accepted.
+    """
     try:
         return model.model_validate(raw)
     except ValidationError as fault:
-        noted: set[tuple[Path, str]] = set()
-        for error in fault.errors(include_url=False):
-            where = _path_in_file(error["loc"], raw)
-            code = _CODES.get(error["type"]) or _own_code(error)
-            if (where, code) in noted or _has_deeper(where, noted):
-                continue
-            noted.add((where, code))
-            _note(model, error, code, path, where, raw, faults, extra_keys)
-        return None
-
-
-def _own_code(error: ErrorDetails) -> str:
-    """Types of our own validators are codes already; pydantic's use underscores."""
-    kind = str(error["type"])
-    return kind if "-" in kind else "wrong-type"
+        errors = fault.errors(include_url=False)
+    values: dict[Path, list[ErrorDetails]] = {}
+    wrong: set[Path] = set()
+    for error in errors:
+        where = _path_in_file(error["loc"], raw)
+        wrong.add(where)
+        if error["type"] == "missing":
+            faults.add((*path, *where), f"the key `{error['loc'][-1]}` is missing", "missing-key")
+        elif error["type"] == "extra_forbidden" or error["loc"][-1] == "[key]":
+            known = [*_keys_beside(model, where), *(extra_keys if len(where) == 1 else ())]
+            if error["loc"][-1] == "[key]":
+                known = choices(error)
+            message = f"unknown key {shown(where[-1])}{faults.suggestion(str(where[-1]), known)}"
+            faults.add_key((*path, *where), message, "unknown-key")
+        else:
+            values.setdefault(where, []).append(error)
+    for where, found in values.items():
+        if not _has_deeper(where, values):
+            for within, message, code in describe(found, _at(raw, where)):
+                faults.add((*path, *where, *within), message, code)
+    return frozenset(wrong)
 
 
 def _path_in_file(loc: tuple[int | str, ...], raw: Any) -> Path:
@@ -114,35 +119,11 @@ def _path_in_file(loc: tuple[int | str, ...], raw: Any) -> Path:
     return tuple(path)
 
 
-def _has_deeper(where: Path, noted: set[tuple[Path, str]]) -> bool:
+def _has_deeper(where: Path, others: Iterable[Path]) -> bool:
     """Another member of the same union has found a fault further in."""
-    return any(len(path) > len(where) and path[: len(where)] == where for path, _ in noted) and (
-        len(where) > 0
+    return len(where) > 0 and any(
+        len(other) > len(where) and other[: len(where)] == where for other in others
     )
-
-
-def _note(
-    model: type[BaseModel],
-    error: ErrorDetails,
-    code: str,
-    path: Path,
-    where: Path,
-    raw: Mapping[str, Any],
-    faults: Faults,
-    extra_keys: tuple[str, ...],
-) -> None:
-    loc = error["loc"]
-    if code == "unknown-key":
-        key = str(loc[-1])
-        known = [*_keys_beside(model, where), *(extra_keys if len(where) == 1 else ())]
-        message = f"unknown key {key[:40]!r}{faults.suggestion(key, known)}"
-        faults.add_key((*path, *where), message, code)
-    elif code == "missing-key":
-        faults.add((*path, *where), f"the key `{loc[-1]}` is missing", code)
-    elif code == "bad-choice":
-        faults.add((*path, *where), _choice(error, _at(raw, where), faults), code)
-    else:
-        faults.add((*path, *where), _message(error), code)
 
 
 def _keys_beside(model: type[BaseModel], where: Path) -> list[str]:
@@ -173,30 +154,3 @@ def _at(raw: Any, where: Path) -> Any:
     for part in where:
         raw = raw[part]
     return raw
-
-
-def _choice(error: ErrorDetails, value: Any, faults: Faults) -> str:
-    expected = str(error.get("ctx", {}).get("expected", ""))
-    known = [word.strip("' ") for word in expected.replace(" or ", ",").split(",") if word.strip()]
-    hint = faults.suggestion(str(value), known)
-    suffix = "" if hint.startswith("; known") else f"; known: {', '.join(known)}"
-    return f"{str(value)[:40]!r} is not one of the choices{hint}{suffix}"
-
-
-_WORDS = {
-    "dict_type": "expected a mapping",
-    "model_type": "expected a mapping",
-    "tuple_type": "expected a list",
-    "string_type": "expected text",
-    "int_type": "expected a whole number",
-    "bool_type": "expected true or false",
-    "is_instance_of": "expected a reference such as $name",
-}
-
-
-def _message(error: ErrorDetails) -> str:
-    kind = str(error["type"])
-    if kind in _WORDS:
-        return _WORDS[kind]
-    message = error["msg"]
-    return message[0].lower() + message[1:] if message[:2] != message[:2].upper() else message

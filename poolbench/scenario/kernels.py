@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from poolbench.scenario.fields import Faults
 from poolbench.scenario.scenario import StepNode
 from poolbench.scenario.schema import HeadModel, KernelModel, KernelStep
+from poolbench.scenario.wording import shown
 
 BUILT_IN = ("spin", "stream", "compute")
 MAX_SOURCE = 2**20
@@ -29,7 +30,7 @@ def check_kernel_step(
     is_own = step.kernel in kernels
     if not is_own and step.kernel not in BUILT_IN:
         hint = faults.suggestion(step.kernel, [*BUILT_IN, *kernels])
-        message = f"unknown kernel {step.kernel[:40]!r}{hint}"
+        message = f"unknown kernel {shown(step.kernel)}{hint}"
         faults.add_at(node.places["kernel"], message, "unknown-kernel")
         return
     needed = "arguments" if is_own else _KEY_OF.get(step.kernel)
@@ -49,7 +50,8 @@ def read_sources(head: HeadModel, folder: FilePath | None, faults: Faults) -> di
     sources = {}
     for name, kernel in head.kernels.items():
         if (kernel.source is None) == (kernel.file is None):
-            message = "a kernel has either `source` or `file`"
+            both = "not both of" if kernel.source is not None else "one of"
+            message = f"the kernel needs {both} `source` and `file`"
             faults.add_key(("kernels", name), message, "kernel-source")
         elif kernel.source is not None:
             sources[name] = kernel.source
@@ -71,6 +73,9 @@ def _read(name: str, kernel: KernelModel, folder: FilePath | None, faults: Fault
         target = (base / file).resolve()
         if not target.is_relative_to(base):
             faults.add(path, "the file lies outside the scenario's folder", "kernel-file")
+            return None
+        if target.exists() and not target.is_file():
+            faults.add(path, f"{file[:80]} is not a file", "kernel-file")
             return None
         if target.stat().st_size > MAX_SOURCE:
             faults.add(path, "more than 1 MiB of CUDA C", "kernel-file")

@@ -10,34 +10,44 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
-from poolbench.errors import BadInput, Place, Problem
+from pydantic import ValidationError
+
+from poolbench.errors import BadInput, Note, Place, Problem
 from poolbench.scenario import source as yaml_source
 from poolbench.scenario.fields import Faults, validate
 from poolbench.scenario.heads import check_head
 from poolbench.scenario.kernels import check_kernel_step, read_sources
+from poolbench.scenario.names import names_as_written, names_of, rows_as_written
 from poolbench.scenario.scenario import Path, Scenario, StepNode
 from poolbench.scenario.schema import STEP_MODELS, HeadModel, KernelStep, QueryStep, SyncStep
-from poolbench.scenario.source import Source
+from poolbench.scenario.source import MAX_SIZE, TOO_LARGE, Source
+from poolbench.scenario.syntax import place_at
+from poolbench.scenario.wording import form, near, shown
 
 MAX_STEPS = 20_000
-_COMMON = frozenset({"label", "when", "every"})
+MAX_PROBLEMS = 100
+_FIELDS = frozenset(key for model in STEP_MODELS.values() for key in model.model_fields) | {"steps"}
+"""Keys of steps; that of an unknown step is not one of them."""
 
 
 def load(path: FilePath) -> Scenario:
     """Raises `BadInput` with every problem of the file."""
     file = str(path)
+    start = Place(line=1, column=1)
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_SIZE + 1)
     except OSError as fault:
-        message = f"cannot be read: {fault.strerror}"
-        raise _unreadable(file, message, "unreadable", Place(line=1, column=1)) from None
+        message = f"the file cannot be read: {fault.strerror}"
+        raise _unreadable(file, message, "unreadable", start) from None
+    if len(raw) > MAX_SIZE:
+        raise _unreadable(file, TOO_LARGE, "too-large", start)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as fault:
-        line = raw[: fault.start].count(b"\n") + 1
-        column = fault.start - raw.rfind(b"\n", 0, fault.start)
-        place = Place(line=line, column=column)
-        raise _unreadable(file, "is not UTF-8 text", "not-utf8", place) from None
+        place = place_at(raw[: fault.start].decode("utf-8"), fault.start)
+        message = f"the byte 0x{raw[fault.start]:02X} is not UTF-8 text"
+        raise _unreadable(file, message, "not-utf8", place) from None
     return load_text(text, file=file, folder=path.parent, default_name=path.stem)
 
 
@@ -51,14 +61,29 @@ def load_text(
 ) -> Scenario:
     """`folder` is where CUDA C beside the scenario may lie; `None`: nowhere.  Raises `BadInput`."""
     found = yaml_source.parse(text, file=file)
-    faults = Faults(file=file, source=found, problems=found.problems)
+    told = frozenset(problem.place for problem in found.problems)
+    faults = Faults(file=file, source=found, problems=found.problems, told=told)
     scenario = None
-    if found.value is not None or not found.problems:
+    if found.is_whole:
         scenario = _scenario(found, faults, text, file, folder, default_name)
     if scenario is None or faults.problems:
-        unique = tuple(dict.fromkeys(faults.problems))
-        raise BadInput(unique, {file: text})
+        raise BadInput(_first_of(faults.problems), {file: text})
     return scenario
+
+
+def _first_of(problems: list[Problem]) -> tuple[Problem, ...]:
+    """Each once, and no more than anybody reads; the last one says how many there are."""
+    unique = sorted(set(problems), key=lambda problem: problem.sort_key)
+    if len(unique) <= MAX_PROBLEMS:
+        return tuple(unique)
+    rest = unique[MAX_PROBLEMS:]
+    more = Problem(
+        file=rest[0].file,
+        place=rest[0].place,
+        message=f"{len(rest):,} more problems from here on are not shown",
+        code="too-many-problems",
+    )
+    return (*unique[:MAX_PROBLEMS], more)
 
 
 def _scenario(
@@ -69,17 +94,25 @@ def _scenario(
     folder: FilePath | None,
     default_name: str,
 ) -> Scenario | None:
+    if found.value is None and not found.problems:
+        faults.add((), "the file is empty; a scenario needs `steps`", "empty")
+        return None
     if not isinstance(found.value, dict):
-        faults.add((), "a scenario is a mapping with the keys `streams` and `steps`", "wrong-type")
+        faults.add(
+            (), f"a scenario is a mapping with `steps`, not {form(found.value)}", "wrong-type"
+        )
         return None
     raw_head = {key: value for key, value in found.value.items() if key != "steps"}
-    head = validate(HeadModel, raw_head, (), faults, extra_keys=("steps",))
+    if "expect" in raw_head:
+        raw_head["expect"] = rows_as_written(raw_head["expect"], ("expect",), found.written)
+    head, is_whole = _head(raw_head, faults)
     steps = _steps(found, faults)
-    if head is None:
+    check_head(head, names_of(raw_head, "parameters"), faults)
+    kernels = names_of(raw_head, "kernels")
+    _check_kernel_steps(steps, kernels, faults)
+    sources = read_sources(head, folder, faults)
+    if not is_whole:
         return None
-    check_head(head, faults)
-    kernels = frozenset(head.kernels)
-    _check_kernel_steps(steps, kernels, faults, ("steps",))
     return Scenario(
         name=head.name or _name_of(default_name),
         file=file,
@@ -87,8 +120,33 @@ def _scenario(
         head=head,
         steps=steps,
         places=found.places,
-        sources=read_sources(head, folder, faults),
+        sources=sources,
     )
+
+
+def _head(raw: Mapping[str, Any], faults: Faults) -> tuple[HeadModel, bool]:
+    """The head, and whether it is whole; where it has faults, what is left without them."""
+    head = validate(HeadModel, raw, (), faults, extra_keys=("steps",))
+    if isinstance(head, HeadModel):
+        return head, True
+    left = {
+        key: _without(value, {path[1] for path in head if len(path) > 1 and path[0] == key})
+        for key, value in raw.items()
+        if (key,) not in head
+    }
+    try:
+        return HeadModel.model_validate(left), False
+    except ValidationError:
+        return HeadModel(), False
+
+
+def _without(value: Any, parts: set[str | int]) -> Any:
+    """A mapping or list less the entries with faults; the others keep their places."""
+    if isinstance(value, dict):
+        return {key: inner for key, inner in value.items() if key not in parts}
+    if isinstance(value, list) and parts:
+        return value[: min(part for part in parts if isinstance(part, int))]
+    return value
 
 
 def _name_of(stem: str) -> str:
@@ -107,7 +165,7 @@ def _steps(found: Source, faults: Faults) -> tuple[StepNode, ...]:
 
 def _step_list(raw: Any, path: Path, faults: Faults, budget: list[int]) -> tuple[StepNode, ...]:
     if not isinstance(raw, list):
-        faults.add(path, "expected a list of steps", "wrong-type")
+        faults.add(path, f"expected a list of steps, found {form(raw)}", "wrong-type")
         return ()
     if not raw:
         faults.add(path, "there are no steps here", "no-steps")
@@ -126,13 +184,16 @@ def _step_list(raw: Any, path: Path, faults: Faults, budget: list[int]) -> tuple
 
 def _step(raw: Any, path: Path, faults: Faults, budget: list[int]) -> StepNode | None:
     if not isinstance(raw, dict):
-        message = "expected a step, such as {alloc: x, size: 1MiB, stream: a}"
+        example = "{alloc: x, size: 1MiB, stream: a}"
+        message = f"expected a step such as {example}, found {form(raw)}"
         faults.add(path, message, "wrong-type")
         return None
     kind = _kind(raw, path, faults)
     if kind is None:
+        if isinstance(raw.get("steps"), list):  # what was to be a repeat
+            _step_list(raw["steps"], (*path, "steps"), faults, budget)
         return None
-    fields = dict(raw)
+    fields = names_as_written(raw, path, faults.source.written)
     body: tuple[StepNode, ...] = ()
     if kind == "repeat":
         if "steps" in fields:
@@ -141,7 +202,7 @@ def _step(raw: Any, path: Path, faults: Faults, budget: list[int]) -> StepNode |
             faults.add(path, "a repeat needs `steps`", "missing-key")
     extra = ("steps",) if kind == "repeat" else ()
     step = validate(STEP_MODELS[kind], fields, path, faults, extra_keys=extra)
-    if step is None:
+    if isinstance(step, frozenset):
         return None
     if isinstance(step, SyncStep | QueryStep):
         _check_target(step, kind, path, faults)
@@ -155,15 +216,24 @@ def _kind(raw: Mapping[str, Any], path: Path, faults: Faults) -> str | None:
         return kinds[0]
     if len(kinds) > 1:
         first, second = kinds[:2]
-        faults.add_key((*path, second), f"a step is one thing: {first} or {second}", "two-kinds")
+        message = f"a step does one thing; here it is {first} and {second}"
+        note = Note(place=faults.source.key_places[(*path, first)], message=f"{first} is here")
+        faults.add_key((*path, second), message, "two-kinds", (note,))
         return None
-    unknown = [key for key in raw if key not in _COMMON]
-    if not unknown:
-        faults.add(path, f"what does this step do?  known: {', '.join(STEP_MODELS)}", "no-kind")
-        return None
-    hint = faults.suggestion(unknown[0], STEP_MODELS)
-    message = f"no step has this first key: {unknown[0][:40]!r}{hint}"
-    faults.add_key((*path, unknown[0]), message, "no-kind")
+    known = tuple(STEP_MODELS)
+    for key in raw:
+        found = near(key, known) if key not in _FIELDS else None
+        if found is not None:
+            message = f"there is no step {shown(key)}; did you mean {found}?"
+            faults.add_key((*path, key), message, "no-kind")
+            return None
+    unknown = next((key for key in raw if key not in _FIELDS), None)
+    if unknown is not None:
+        message = f"there is no step {shown(unknown)}; known: {', '.join(known)}"
+        faults.add_key((*path, unknown), message, "no-kind")
+    else:
+        message = f"no key says what this step does; known: {', '.join(known)}"
+        faults.add(path, message, "no-kind")
     return None
 
 
@@ -180,9 +250,9 @@ def _check_target(step: SyncStep | QueryStep, kind: str, path: Path, faults: Fau
 
 
 def _check_kernel_steps(
-    steps: tuple[StepNode, ...], kernels: frozenset[str], faults: Faults, path: Path
+    steps: tuple[StepNode, ...], kernels: frozenset[str], faults: Faults
 ) -> None:
     for node in steps:
         if isinstance(node.step, KernelStep):
             check_kernel_step(node, node.step, kernels, faults)
-        _check_kernel_steps(node.body, kernels, faults, path)
+        _check_kernel_steps(node.body, kernels, faults)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from poolbench.domain import (
@@ -34,6 +34,12 @@ MAX_COUNT = 1_000_000
 
 def _fail(code: str, message: str) -> PydanticCustomError:
     return PydanticCustomError(code, "{text}", {"text": message})
+
+
+def _fail_inside(parts: list[tuple[tuple[str | int, ...], str, str]]) -> PydanticCustomError:
+    """Several faults inside of one value, each with its path in it, message and code."""
+    _, message, code = parts[0]
+    return PydanticCustomError(code, "{text}", {"text": message, "parts": tuple(parts)})
 
 
 def _scalar(parse: Callable[[str], int], what: str) -> Callable[[object], int]:
@@ -87,14 +93,22 @@ def _value(read: Callable[[object], int], *, can_draw: bool) -> Callable[[object
         name, items = next(iter(raw.items()))
         if not isinstance(items, list | tuple) or not 1 <= len(items) <= 1000:
             raise _fail("bad-draw", f"{name} needs a list of 1 to 1000 values")
-        drawn = tuple(read(item) for item in items)
+        drawn: list[int] = []
+        parts: list[tuple[tuple[str | int, ...], str, str]] = []
+        for index, item in enumerate(items):
+            try:
+                drawn.append(read(item))
+            except PydanticCustomError as fault:
+                parts.append(((name, index), fault.message(), fault.type))
+        if parts:
+            raise _fail_inside(parts)
         kind = DrawKind(name)
         if kind in (DrawKind.UNIFORM, DrawKind.LOG_UNIFORM):
             if len(drawn) != 2 or drawn[0] > drawn[1]:
                 raise _fail("bad-draw", f"{name} needs two values, the smaller first")
             if kind is DrawKind.LOG_UNIFORM and drawn[0] == 0:
                 raise _fail("bad-draw", "log_uniform cannot start at 0")
-        return Draw(kind=kind, items=drawn)
+        return Draw(kind=kind, items=tuple(drawn))
 
     return value
 
@@ -201,6 +215,8 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(_as_tuple)]
 Share = Annotated[float, BeforeValidator(_share), WithJsonSchema({"type": ["string", "number"]})]
 Flops = Annotated[int, BeforeValidator(_flops), WithJsonSchema({"type": "number", "minimum": 1})]
 Scalar = str | int | float | bool
+Number = Annotated[int, Strict()] | Annotated[float, Strict()]
+"""Not `true`, which is a whole number to Python."""
 Scalars = Annotated[tuple[Scalar, ...], BeforeValidator(_as_tuple)]
 
 
@@ -295,11 +311,11 @@ class KernelStep(StepModel):
     flops: Flops | None = Field(default=None, description="compute only")
     reads: Names = Field(default=(), description="buffers that the kernel reads")
     writes: Names = Field(default=(), description="buffers that the kernel writes")
-    arguments: Annotated[
-        tuple[Scalar | dict[str, int | float], ...], BeforeValidator(_as_tuple)
-    ] = Field(
-        default=(),
-        description="own kernels: buffer names, or typed scalars such as {u64: 1024}, {f32: 2.0}",
+    arguments: Annotated[tuple[Scalar | dict[str, Number], ...], BeforeValidator(_as_tuple)] = (
+        Field(
+            default=(),
+            description="own kernels: buffer names, or typed scalars such as {u64: 1024}, {f32: 2.0}",
+        )
     )
     share: Share | None = Field(default=None, description="fraction of the multiprocessors")
     blocks: Count | None = None
@@ -321,7 +337,7 @@ class MemsetStep(StepModel):
 
     memset: Name
     stream: Name
-    value: Annotated[int, Field(ge=0, le=255)] = 0
+    value: Annotated[int, Field(ge=0, le=255, strict=True)] = 0
     size: Size | None = None
 
 
@@ -473,7 +489,7 @@ class RatioModel(Model):
     over: dict[str, Scalar | Scalars] = Field(
         description="conditions as in `where` that pick the other rows; axes not named are equal"
     )
-    value: str | float = Field(description='e.g. ">= 5" or "0.9..1.1"')
+    value: str | Number = Field(description='e.g. ">= 5" or "0.9..1.1"')
 
 
 class ExpectModel(Model):
@@ -496,7 +512,7 @@ class ExpectModel(Model):
     waits_for: dict[str, str] = Field(
         default_factory=dict, description="allocation -> stream whose free it waited for"
     )
-    metrics: dict[str, str | int | float] = Field(
+    metrics: dict[str, str | Number] = Field(
         default_factory=dict, description="column -> condition"
     )
     ratios: dict[str, RatioModel] = Field(default_factory=dict)
@@ -505,7 +521,7 @@ class ExpectModel(Model):
         description="step label -> while a latch was closed, the step's device work ran, its host "
         "call returned, or it waited for the latch",
     )
-    samples: dict[str, dict[Literal["reserved", "used"], str | int]] = Field(
+    samples: dict[str, dict[Literal["reserved", "used"], str | Number]] = Field(
         default_factory=dict, description="sample -> condition on its bytes"
     )
     host_time: dict[str, str] = Field(
@@ -529,7 +545,7 @@ class HeadModel(Model):
         default_factory=dict,
         description="parameter, or setting such as pool.max_size -> its values, one block each",
     )
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
     iterations: Count = Field(default=1, description="passes over the steps in the same pool")
     issue: Issue | Annotated[Ref, BeforeValidator(_ref)] = Issue.LIVE
     pace: FixedDuration = Field(

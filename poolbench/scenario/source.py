@@ -1,274 +1,317 @@
 """YAML text to plain values and the place of each of them.
 
-Pure.  PyYAML composes the nodes; scalars are typed here by the YAML 1.2 core schema (`on`, `no` and
-`1:30` are text, `010` is ten), duplicate keys are refused, and what aliases and nesting can blow up
-is bounded.  Every fault is a `Problem`; nothing that a text holds raises anything else.
+Pure.  PyYAML delivers events; nothing of it resolves or constructs.  Scalars are typed by the YAML
+1.2 core schema (`scalars`), duplicate keys are refused, and what aliases and nesting can blow up is
+bounded.  Every fault is a `Problem`; nothing that a text holds raises anything else.
 """
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from poolbench.errors import Note, Place, Problem
+from poolbench.scenario.scalars import CORE_TAG, ScalarError, plain_scalar, tagged_scalar
 from poolbench.scenario.scenario import Path
+from poolbench.scenario.syntax import place_at, syntax_problem
 
 MAX_SIZE = 2**20
+TOO_LARGE = "the file has more than 1 MiB of text"
 MAX_DEPTH = 40
-MAX_NODES = 200_000
-MAX_DIGITS = 100
-MAX_PROBLEMS = 100
+MAX_ALIAS_VALUES = 100_000
+"""Values that aliases may add to those that the file itself has."""
+MAX_PROBLEMS = 200
 
-_CORE_TAG = "tag:yaml.org,2002:"
-_NULL = re.compile(r"null|Null|NULL|~|", re.ASCII)
-_TRUE = re.compile(r"true|True|TRUE", re.ASCII)
-_FALSE = re.compile(r"false|False|FALSE", re.ASCII)
-_INT = re.compile(r"[-+]?[0-9]+", re.ASCII)
-_OCTAL = re.compile(r"0o[0-7]+", re.ASCII)
-_HEX = re.compile(r"0x[0-9a-fA-F]+", re.ASCII)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-_INFINITE = re.compile(r"[-+]?(?:\.inf|\.Inf|\.INF)|\.nan|\.NaN|\.NAN", re.ASCII)
+_LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
+_BAD_CHARACTER = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+"""YAML's printable characters, less the byte order mark and those that only some programs take for
+line breaks (U+0085, U+2028, U+2029)."""
 
-@dataclass(slots=True)
-class Source:
-    """What a text holds: `places` of values and `key_places` of mapping keys, both by path."""
-
-    value: Any = None
-    places: dict[Path, Place] = field(default_factory=dict)
-    key_places: dict[Path, Place] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-
-class _Bounded(Exception):
-    """A bound was exceeded; the problem has been noted."""
-
-
-def parse(text: str, *, file: str) -> Source:
-    """Never raises; look at `problems` before using `value`."""
-    source = Source()
-    if len(text) > MAX_SIZE:
-        source.problems.append(_problem(file, _START, f"more than {MAX_SIZE} bytes", "too-large"))
-        return source
-    node = _compose(text, file, source)
-    if node is None:
-        return source
-    reader = _Reader(file=file, source=source)
-    try:
-        source.value = reader.read(node, (), 0)
-    except _Bounded:
-        source.value = None
-    return source
-
+_LONG_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\U(?!00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})", re.ASCII)
+"""PyYAML's own parser does not expect an escape beyond Unicode; libyaml does."""
 
 _START = Place(line=1, column=1)
 
 
-def _problem(
-    file: str, place: Place, message: str, code: str, notes: tuple[Note, ...] = ()
-) -> Problem:
-    return Problem(file=file, place=place, message=message, code=code, notes=notes)
+@dataclass(slots=True)
+class Source:
+    """What a text holds: `places` of values and `key_places` of mapping keys, both by path.
+
+    `written` has the text of numbers as the file writes them.  Where a value has a problem, `value`
+    has `None` in its place, so that the rest can still be looked at.  `is_whole` is unset where
+    reading had to stop.
+    """
+
+    value: Any = None
+    places: dict[Path, Place] = field(default_factory=dict)
+    key_places: dict[Path, Place] = field(default_factory=dict)
+    written: dict[Path, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    is_whole: bool = True
 
 
-def _place(mark: Any) -> Place:
-    return Place(line=mark.line + 1, column=mark.column + 1)
-
-
-def _too_deep(text: str) -> bool:
-    """A cheap upper bound, asked before the recursive composer runs: brackets and indentation."""
-    depth = deepest = 0
-    for character in text:
-        if character in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "]}":
-            depth = max(0, depth - 1)
-    return deepest > 10 * MAX_DEPTH
-
-
-def _compose(text: str, file: str, source: Source) -> yaml.Node | None:
-    if text.startswith("\ufeff"):
-        text = text[1:]
-    if _too_deep(text):
-        source.problems.append(_problem(file, _START, "nested too deep", "too-deep"))
-        return None
+def parse(text: str, *, file: str) -> Source:
+    """Never raises; look at `problems` before using `value`."""
+    builder = _Builder(file)
     try:
-        documents = []
-        for document in yaml.compose_all(text, Loader=yaml.SafeLoader):
-            documents.append(document)
-            if len(documents) > 1:
-                break
+        _build(text.removeprefix("\ufeff"), builder)
+    except _Stop:
+        return Source(problems=builder.problems, is_whole=False)
+    source = Source(problems=builder.problems)
+    if builder.root is not None:
+        source.value = builder.root.value
+        _spread(builder.root, (), source)
+    return source
+
+
+def _build(text: str, builder: _Builder) -> None:
+    if len(text) > MAX_SIZE:
+        builder.stop(_START, TOO_LARGE, "too-large")
+    bad = _BAD_CHARACTER.search(text)
+    if bad is not None:
+        message = f"the character U+{ord(bad[0]):04X} may not stand in a scenario"
+        builder.stop(place_at(text, bad.start()), message, "bad-character")
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            builder.take(event)
     except yaml.MarkedYAMLError as fault:
-        source.problems.append(_syntax_problem(file, fault))
-        return None
-    except yaml.reader.ReaderError as fault:
-        place = _place_of_offset(text, int(fault.position))
-        message = f"the character U+{_code_point(fault.character):04X} may not stand in YAML"
-        source.problems.append(_problem(file, place, message, "yaml-syntax"))
-        return None
-    except RecursionError:
-        source.problems.append(_problem(file, _START, "nested too deep", "too-deep"))
-        return None
-    except (ValueError, yaml.YAMLError) as fault:  # e.g. an escape beyond Unicode
-        source.problems.append(_problem(file, _START, f"not YAML: {fault}", "yaml-syntax"))
-        return None
-    if not documents or documents[0] is None:
-        source.problems.append(_problem(file, _START, "the file is empty", "empty"))
-        return None
-    if len(documents) > 1 and documents[1] is not None:
-        place = _place(documents[1].start_mark)
-        message = "a second document starts here; a scenario is one document"
-        source.problems.append(_problem(file, place, message, "several-documents"))
-    first: yaml.Node = documents[0]
-    return first
+        builder.problems.append(syntax_problem(fault, text, builder.file))
+        raise _Stop from None
+    except (ValueError, OverflowError):
+        found = _LONG_ESCAPE.search(text)
+        place = place_at(text, found.start()) if found is not None else _START
+        builder.stop(place, "this escape is no Unicode character", "yaml-syntax")
+    if builder.root is None:
+        builder.stop(_START, "the file is empty; a scenario needs `steps`", "empty")
 
 
-def _code_point(character: Any) -> int:
-    return character if isinstance(character, int) else ord(character)
+def _spread(node: _Node, path: Path, source: Source) -> None:
+    """Fills the maps of a source; the depth is bounded by `MAX_DEPTH`."""
+    source.places[path] = node.place
+    if node.written:
+        source.written[path] = node.written
+    for key, place in node.key_places.items():
+        source.key_places[(*path, key)] = place
+    for key, item in node.items.items():
+        _spread(item, (*path, key), source)
 
 
-def _place_of_offset(text: str, offset: int) -> Place:
-    before = text[:offset]
-    line = before.count("\n")
-    return Place(line=line + 1, column=offset - (before.rfind("\n") + 1) + 1)
+class _Stop(Exception):
+    """Reading cannot go on; the problem has been noted."""
 
 
-def _syntax_problem(file: str, fault: yaml.MarkedYAMLError) -> Problem:
-    mark = fault.problem_mark or fault.context_mark
-    message = fault.problem or fault.context or "not YAML"
-    notes = []
-    if fault.context and fault.context_mark is not None and fault.context_mark is not mark:
-        notes.append(Note(place=_place(fault.context_mark), message=str(fault.context)))
-    place = _place(mark) if mark is not None else _START
-    code = "unknown-alias" if "undefined alias" in message else "yaml-syntax"
-    return _problem(file, place, message, code, tuple(notes))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Node:
+    """A value with what is inside it.  Aliases share their items with the anchor."""
+
+    place: Place
+    value: Any
+    written: str = ""
+    items: Mapping[str | int, _Node] = field(default_factory=dict)
+    key_places: Mapping[str, Place] = field(default_factory=dict)
+    n_values: int = 1
+    height: int = 1
 
 
-class _Reader:
-    """One walk over the composed nodes."""
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end has not come yet."""
 
-    def __init__(self, *, file: str, source: Source) -> None:
-        self._file = file
-        self._source = source
-        self._n_nodes = 0
-        self._open: set[int] = set()
+    place: Place
+    anchor: str | None
+    is_mapping: bool
+    is_refused: bool
+    items: dict[str | int, _Node] = field(default_factory=dict)
+    key_places: dict[str, Place] = field(default_factory=dict)
+    expects_key: bool = True
+    key: str | None = None
+    """The key whose value comes next; `None` where the key was refused."""
+    n_values: int = 1
+    height: int = 1
 
-    def _fault(
-        self, node: yaml.Node, message: str, code: str, notes: tuple[Note, ...] = ()
-    ) -> None:
-        place = _place(node.start_mark)
-        self._source.problems.append(_problem(self._file, place, message, code, notes))
-        if len(self._source.problems) >= MAX_PROBLEMS:
-            raise _Bounded
 
-    def read(self, node: yaml.Node, path: Path, depth: int) -> Any:
-        self._n_nodes += 1
-        if self._n_nodes > MAX_NODES:
-            self._fault(node, f"more than {MAX_NODES} values, aliases counted", "too-many-values")
-            raise _Bounded
-        if depth > MAX_DEPTH:
-            self._fault(node, f"nested more than {MAX_DEPTH} deep", "too-deep")
-            raise _Bounded
-        if id(node) in self._open:
-            self._fault(node, "this value contains itself through an alias", "self-alias")
-            raise _Bounded
-        self._source.places[path] = _place(node.start_mark)
-        if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node)
-        self._open.add(id(node))
+class _Builder:
+    """Builds the tree from the events, with a stack of its own instead of recursion."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.root: _Node | None = None
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, _Node] = {}
+        self._n_alias_values = 0
+        self._n_documents = 0
+
+    def stop(self, place: Place, message: str, code: str) -> None:
+        """Raises `_Stop`."""
+        self._fault(place, message, code)
+        raise _Stop
+
+    def take(self, event: Any) -> None:
+        place = Place(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
+        match event:
+            case yaml.ScalarEvent():
+                self._scalar(event, place)
+            case yaml.AliasEvent():
+                self._alias(str(event.anchor), place)
+            case yaml.MappingStartEvent():
+                self._open(event, place, is_mapping=True)
+            case yaml.SequenceStartEvent():
+                self._open(event, place, is_mapping=False)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                self._close()
+            case yaml.DocumentStartEvent():
+                self._n_documents += 1
+                if self._n_documents > 1:
+                    message = "a second document starts here; a scenario is one document"
+                    self.stop(place, message, "several-documents")
+
+    def _fault(self, place: Place, message: str, code: str, *notes: Note) -> None:
+        self.problems.append(
+            Problem(file=self.file, place=place, message=message, code=code, notes=notes)
+        )
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise _Stop
+
+    def _scalar(self, event: Any, place: Place) -> None:
+        text: str = event.value
+        is_plain = not event.style
+        value: Any = None
         try:
-            if isinstance(node, yaml.MappingNode):
-                self._expect_tag(node, "map")
-                return self._mapping(node, path, depth)
-            self._expect_tag(node, "seq")
-            return [
-                self.read(item, (*path, index), depth + 1) for index, item in enumerate(node.value)
-            ]
-        finally:
-            self._open.discard(id(node))
+            if event.tag is not None:
+                value = tagged_scalar(text, str(event.tag), is_plain=is_plain)
+            else:
+                value = plain_scalar(text) if is_plain else text
+        except ScalarError as fault:
+            self._fault(place, str(fault), fault.code)
+        if isinstance(value, str) and any("\ud800" <= one <= "\udfff" for one in value):
+            self._fault(place, "half a surrogate pair is no character", "bad-character")
+            value = None
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        node = _Node(place=place, value=value, written=text if is_number else "")
+        self._deliver(node, event.anchor)
 
-    def _expect_tag(self, node: yaml.Node, kind: str) -> None:
-        if node.tag != _CORE_TAG + kind:
-            self._fault(node, f"the tag {_shown(node.tag)} is not allowed", "bad-tag")
+    def _alias(self, name: str, place: Place) -> None:
+        target = self._anchors.get(name)
+        if any(frame.anchor == name for frame in self._stack):
+            message = f"the alias *{name[:40]} stands inside of what it stands for"
+            self._fault(place, message, "self-alias")
+            target = None
+        elif target is None:
+            self._fault(
+                place,
+                f"the alias *{name[:40]} has no anchor &{name[:40]} before it",
+                "unknown-alias",
+            )
+        if target is None:
+            self._deliver(_Node(place=place, value=None), None)
+            return
+        self._n_alias_values += target.n_values
+        if self._n_alias_values > MAX_ALIAS_VALUES:
+            message = f"aliases add more than {MAX_ALIAS_VALUES:,} values to the file"
+            self.stop(place, message, "too-many-values")
+        self._check_depth(len(self._stack) + target.height, place)
+        node = _Node(
+            place=place,
+            value=target.value,
+            written=target.written,
+            items=target.items,
+            key_places=target.key_places,
+            n_values=target.n_values,
+            height=target.height,
+        )
+        self._deliver(node, None)
 
-    def _mapping(self, node: yaml.MappingNode, path: Path, depth: int) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        first_at: dict[str, Place] = {}
-        for key_node, value_node in node.value:
-            key = self._key(key_node)
-            if key is None:
-                continue
-            place = _place(key_node.start_mark)
-            if key in first_at:
-                note = Note(place=first_at[key], message="first here")
-                self._fault(
-                    key_node, f"the key {_shown(key)} is here twice", "duplicate-key", (note,)
-                )
-                continue
-            first_at[key] = place
-            self._source.key_places[(*path, key)] = place
-            values[key] = self.read(value_node, (*path, key), depth + 1)
-        return values
+    def _check_depth(self, depth: int, place: Place) -> None:
+        if depth > MAX_DEPTH:
+            self.stop(
+                place, f"mappings and lists are nested more than {MAX_DEPTH} deep here", "too-deep"
+            )
 
-    def _key(self, node: yaml.Node) -> str | None:
+    def _open(self, event: Any, place: Place, *, is_mapping: bool) -> None:
+        self._check_depth(len(self._stack) + 1, place)
+        tag = event.tag
+        is_refused = tag not in (None, "!", CORE_TAG + ("map" if is_mapping else "seq"))
+        if is_refused:
+            message = f"the tag {tag.removeprefix(CORE_TAG)[:40]!r} has no meaning here"
+            self._fault(place, message, "bad-tag")
+        self._stack.append(
+            _Open(place=place, anchor=event.anchor, is_mapping=is_mapping, is_refused=is_refused)
+        )
+
+    def _close(self) -> None:
+        frame = self._stack.pop()
+        value: Any = [node.value for node in frame.items.values()]
+        if frame.is_mapping:
+            value = {key: node.value for key, node in frame.items.items()}
+        node = _Node(
+            place=frame.place,
+            value=None if frame.is_refused else value,
+            items=frame.items,
+            key_places=frame.key_places,
+            n_values=frame.n_values,
+            height=frame.height,
+        )
+        self._deliver(node, frame.anchor)
+
+    def _deliver(self, node: _Node, anchor: str | None) -> None:
+        """Puts a finished value where it belongs."""
+        if anchor is not None:
+            self._anchors[anchor] = node
+        if not self._stack:
+            self.root = node
+            return
+        frame = self._stack[-1]
+        frame.n_values += node.n_values
+        frame.height = max(frame.height, node.height + 1)
+        if not frame.is_mapping:
+            frame.items[len(frame.items)] = node
+        elif frame.expects_key:
+            frame.key = self._key(node, frame.key_places)
+            frame.expects_key = False
+        else:
+            frame.expects_key = True
+            if frame.key is not None:
+                frame.items[frame.key] = _at_key(node, frame.key_places[frame.key])
+
+    def _key(self, node: _Node, key_places: dict[str, Place]) -> str | None:
         """Keys are text; a number is taken as it is written, so that `0: ...` can be a name."""
-        if isinstance(node, yaml.ScalarNode) and node.value:
-            if node.value == "<<" and node.style is None:
-                self._fault(node, "merge keys (<<) are not part of YAML 1.2", "bad-key")
-                return None
-            return str(node.value)
-        self._fault(node, "a key must be text", "bad-key")
-        return None
-
-    def _scalar(self, node: yaml.ScalarNode) -> Any:
-        text: str = node.value
-        is_plain = node.style is None
-        tag = node.tag
-        if tag not in _IMPLICIT_TAGS:
-            self._fault(node, f"the tag {_shown(tag)} is not allowed", "bad-tag")
+        key = node.value if isinstance(node.value, str) else node.written
+        if not key:
+            is_told = self.problems and self.problems[-1].place == node.place
+            if not is_told:
+                self._fault(node.place, "a key must be text; put it in quotes", "bad-key")
             return None
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            self._fault(node, "half a surrogate pair is no character", "bad-character")
+        if key == "<<":
+            self._fault(
+                node.place,
+                "merge keys (<<) are not part of YAML 1.2; write the keys out",
+                "bad-key",
+            )
             return None
-        if not is_plain:
-            return text
-        if _NULL.fullmatch(text):
+        first = key_places.get(key)
+        if first is not None:
+            message = f"the key {key[:40]!r} is here twice"
+            note = Note(place=first, message="first here")
+            self._fault(node.place, message, "duplicate-key", note)
             return None
-        if _TRUE.fullmatch(text):
-            return True
-        if _FALSE.fullmatch(text):
-            return False
-        return self._number(node, text)
-
-    def _number(self, node: yaml.ScalarNode, text: str) -> Any:
-        for pattern, base in ((_INT, 10), (_OCTAL, 8), (_HEX, 16)):
-            if pattern.fullmatch(text):
-                if len(text) > MAX_DIGITS:
-                    self._fault(node, "a number of more than 100 digits", "bad-number")
-                    return 0
-                return int(text[2:] if base != 10 else text, base)
-        if _INFINITE.fullmatch(text):
-            self._fault(node, f"{text} is not a number that a scenario can use", "bad-number")
-            return 0
-        if _FLOAT.fullmatch(text):
-            value = float(text) if len(text) <= MAX_DIGITS else math.inf
-            if math.isinf(value):
-                self._fault(node, "a number that is too large", "bad-number")
-                return 0
-            return value
-        return text
+        key_places[key] = node.place
+        return key
 
 
-_IMPLICIT_TAGS = frozenset(
-    _CORE_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "value")
-) | {_CORE_TAG + "merge"}
-"""Tags that PyYAML gives to untagged scalars (by YAML 1.1); the typing is ours."""
+def _at_key(node: _Node, key_place: Place) -> _Node:
+    """For the parser an empty value stands where the next token is; for a reader, at its key."""
+    if node.value is None and not node.items:
+        return _Node(place=_later(node.place, key_place), value=None)
+    return node
 
 
-def _shown(text: str) -> str:
-    short = text.removeprefix(_CORE_TAG)
-    return repr(short if len(short) <= 40 else short[:40] + "…")
+def _later(place: Place, key_place: Place) -> Place:
+    return place if place.line == key_place.line else key_place
