@@ -31,7 +31,9 @@ def span(values: Sequence[float], words: Iterable[str]) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """`a`, `a and b`, `a, b and c`; empty of nothing."""
+    if not words:
+        return ""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
