@@ -34,6 +34,10 @@ MARGIN_NS = 1_000
 """Least distance between a host time and a device time that says which came first: the two clocks
 agree within 0.2 us, and an event is recorded up to a microsecond after what it follows."""
 
+ISSUE_NS = 6_000
+"""On an idle stream the event after an allocation comes this much after the host's call at the
+latest: until then the stream waits for the host, not for another stream (measured)."""
+
 WEAKEST_LAST = (
     Outcome.SAME_STREAM,
     Outcome.HOST_ORDERED,
@@ -85,9 +89,10 @@ class _Evidence:
         return _Moment.DURING
 
     def has_waited(self, row: int) -> bool:
-        """The event time of the allocation is much more than the floor."""
+        """The stream went on later than the host's call and the event floor explain."""
         begin, end = self.steps.device_begin_ns[row], self.steps.device_end_ns[row]
-        return begin != NONE and bool(end - begin > 2 * self.floor_ns + self.margin_ns)
+        due = max(begin + self.floor_ns, self.steps.host_end_ns[row] + ISSUE_NS)
+        return begin != NONE and bool(end - due > self.margin_ns)
 
     def relation(self, free_row: int, row: int, host_knows_until: int) -> Relation:
         """`host_knows_until`: all rows before this one were seen complete by the host, through a
@@ -266,12 +271,11 @@ class _Reading:
         return self._weakest(served)
 
     def _has_room(self, reserved: int, size: int) -> bool:
-        """The pool could have grown instead, as far as its own limit goes."""
+        """The pool could have grown instead, as far as its own limit and the ballast tell."""
         plan = self._evidence.plan
-        if plan.leave_free is not None:
-            return False
         wanted = reserved + n_chunks(size) * CHUNK_SIZE
-        return plan.max_size == 0 or wanted <= plan.max_size
+        limits = [limit for limit in (plan.max_size, plan.leave_free) if limit]
+        return all(wanted <= limit for limit in limits)
 
     def _serve(
         self, piece: Piece, row: int, backing: dict[int, Backing], *, can_grow: bool

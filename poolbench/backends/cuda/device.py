@@ -9,7 +9,7 @@ from poolbench.backends.cuda import driver
 from poolbench.backends.cuda.clock import Clock
 from poolbench.backends.cuda.kernels import Kernels
 from poolbench.backends.cuda.latch import Latches
-from poolbench.backends.cuda.resources import LastingBuffers
+from poolbench.backends.cuda.resources import Ballast, LastingBuffers
 
 STICKY = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719})
 """`CUresult` values after which the context is of no more use (illegal address, ...)."""
@@ -25,6 +25,7 @@ class Device:
     latches: Latches
     clock: Clock
     lasting: LastingBuffers
+    ballast: Ballast
     start: Any
     end: Any
     base: Any

@@ -14,6 +14,7 @@ from poolbench.domain import AttributeSet, MemoryKind, StreamKind, StreamPriorit
 from poolbench.plan.plan import BufferSpec, Plan
 
 _GRANULE = 2 << 20
+_PIECE = 2 << 30
 
 
 class Mismatch(Exception):
@@ -60,17 +61,40 @@ def reset_marks(pool: Any) -> None:
         driver.set_pool_bytes(pool, attribute, 0)
 
 
-def make_ballast(leave_free: int | None) -> Any | None:
-    """Plain memory that takes all of the device but `leave_free` (to 2 MiB)."""
-    if leave_free is None:
-        return None
-    free, _ = driver.memory_info()
-    size = (free - leave_free) // _GRANULE * _GRANULE
-    if size <= 0:
-        raise driver.DriverError(
-            driver.OUT_OF_MEMORY, "leave_free", f"only {free >> 20} MiB are free on the device"
-        )
-    return driver.check(driver.cuMemAlloc(size), "ballast (cuMemAlloc)")
+class Ballast:
+    """Plain memory that takes all of the device but so many bytes (to 2 MiB).
+
+    It is held in pieces and kept from run to run: giving back and taking again more than a hundred
+    GiB would take longer than most scenarios.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[Any, int]] = []
+
+    def leave(self, leave_free: int | None) -> None:
+        """Adjusts the ballast; `None` is no ballast at all.  Raises `driver.DriverError`."""
+        if leave_free is None:
+            self._give_back(len(self._pieces))
+            return
+        free, _ = driver.memory_info()
+        while free < leave_free and self._pieces:
+            self._give_back(1)
+            free, _ = driver.memory_info()
+        if free < leave_free:
+            raise driver.DriverError(
+                driver.OUT_OF_MEMORY, "leave_free", f"only {free >> 20} MiB are free on the device"
+            )
+        rest = (free - leave_free) // _GRANULE * _GRANULE
+        while rest > 0:
+            size = min(rest, _PIECE)
+            pointer = driver.check(driver.cuMemAlloc(size), "ballast (cuMemAlloc)")
+            self._pieces.append((pointer, size))
+            rest -= size
+
+    def _give_back(self, n: int) -> None:
+        for _ in range(n):
+            pointer, _ = self._pieces.pop()
+            driver.check(driver.cuMemFree(pointer), "cuMemFree")
 
 
 class LastingBuffers:

@@ -30,7 +30,6 @@ from poolbench.backends.cuda.program import AHEAD, AllocationFailed, Call, Progr
 from poolbench.backends.cuda.recorder import Recorder, traced_calls
 from poolbench.backends.cuda.resources import (
     destroy_streams,
-    make_ballast,
     make_pool,
     make_streams,
     prime,
@@ -101,9 +100,7 @@ class Run:
             self._events = [self._event() for _ in plan.events]
             self._end_events = [self._event() for _ in plan.streams]
             lasting = self._lasting_addresses()
-            ballast = make_ballast(plan.leave_free)
-            if ballast is not None:
-                self._own(ballast, driver.cuMemFree)
+            device.ballast.leave(plan.leave_free)
             row = plan.case.row
             if isinstance(row, AttributeSet):
                 self._pool = make_pool(device.ordinal, row, plan)

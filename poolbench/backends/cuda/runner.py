@@ -12,7 +12,7 @@ from poolbench.backends.cuda.clock import Clock, host_call_floor
 from poolbench.backends.cuda.device import STICKY, Device
 from poolbench.backends.cuda.kernels import Kernels, Unsupported
 from poolbench.backends.cuda.latch import Latches
-from poolbench.backends.cuda.resources import LastingBuffers, Mismatch
+from poolbench.backends.cuda.resources import Ballast, LastingBuffers, Mismatch
 from poolbench.backends.cuda.run import Run
 from poolbench.domain import BackendKind, Pass, Status
 from poolbench.plan.plan import Plan
@@ -36,6 +36,7 @@ class Runner:
             latches=Latches(),
             clock=clock,
             lasting=LastingBuffers(),
+            ballast=Ballast(),
             start=start,
             end=end,
             base=base,
