@@ -83,6 +83,8 @@ def _columns(keys: frozenset[str]) -> list[Entry]:
     entries.append(("wait total", "how long streams stood still for these waits"))
     if "alloc_host_us_median" in keys:
         entries.append(("alloc host, worst", "host time of one allocation call: median, slowest"))
+    if "free_host_us_median" in keys:
+        entries.append(("free host", "host time of one free call: median"))
     for key in REUSE:
         if key in keys:
             title, outcome = _REUSE_TITLES[key]

@@ -52,7 +52,7 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
         OVER_DEFAULT,
     ),
     ("n_inserted_waits", "inserted_wait_us_total"),
-    ("alloc_host_us_median", "alloc_host_us_max"),
+    ("alloc_host_us_median", "alloc_host_us_max", "free_host_us_median"),
     REUSE,
     ("n_out_of_memory",),
     ("reserved_high_bytes", "used_high_bytes"),
@@ -71,6 +71,7 @@ _ONLY_IF_KNOWN = frozenset(
         OVER_DEFAULT,
         "alloc_host_us_median",
         "alloc_host_us_max",
+        "free_host_us_median",
         "reserved_high_bytes",
         "used_high_bytes",
         "overlap",
@@ -83,6 +84,7 @@ _HEADERS: dict[str, tuple[str, ...]] = {
     OVER_PREALLOCATED: ("×pre-", "alloc"),
     "alloc_host_us_median": ("alloc", "host"),
     "alloc_host_us_max": ("alloc", "worst"),
+    "free_host_us_median": ("free", "host"),
     "inserted_wait_us_total": ("wait", "total"),
     "reserved_high_bytes": ("reserved", "peak"),
     "used_high_bytes": ("used", "peak"),
@@ -92,7 +94,7 @@ _HEADERS: dict[str, tuple[str, ...]] = {
 }
 _SAME_SCALE = (
     ("makespan_us_median", "makespan_us_iqr", "makespan_cold_us_median"),
-    ("alloc_host_us_median", "alloc_host_us_max"),
+    ("alloc_host_us_median", "alloc_host_us_max", "free_host_us_median"),
     ("reserved_high_bytes", "used_high_bytes"),
     ("sync_host_us_median", "sync_host_us_max"),
 )

@@ -143,6 +143,7 @@ def block(axes: tuple[tuple[str, str], ...] = ()) -> tuple[CaseResult, ...]:
         "makespan_us_iqr": 1.25,
         "alloc_host_us_median": None,
         "alloc_host_us_max": None,
+        "free_host_us_median": None,
         "overlap": 1.9716,
     }
     plain = NO_POOL | {
@@ -150,6 +151,7 @@ def block(axes: tuple[tuple[str, str], ...] = ()) -> tuple[CaseResult, ...]:
         "makespan_us_iqr": 14.5,
         "alloc_host_us_median": 48.5,
         "alloc_host_us_max": 61.0,
+        "free_host_us_median": 512.5,
     }
     found = [
         result_of(Baseline.PREALLOCATED, axes=axes, **ideal),
