@@ -25,7 +25,7 @@ def for_words() -> Console:
 
 def line(console: Console, text: Text | str = "") -> None:
     """One line as it is, however long."""
-    console.print(text, soft_wrap=True)
+    console.print(Text(text) if isinstance(text, str) else text, soft_wrap=True)
 
 
 def prose(
