@@ -31,7 +31,7 @@ def json_schema() -> dict[str, Any]:
         "description": "A GPU workload: streams, steps, and what to vary and to expect.",
         "type": "object",
         "properties": {**head["properties"], "steps": steps},
-        "required": ["streams", "steps"],
+        "required": ["steps"],
         "additionalProperties": False,
         "$defs": {**definitions, "Step": step},
     }

@@ -45,7 +45,8 @@ def load(path: FilePath) -> Scenario:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as fault:
-        place = place_at(raw[: fault.start].decode("utf-8"), fault.start)
+        before = raw[: fault.start].decode("utf-8").removeprefix("\ufeff")
+        place = place_at(before, len(before))
         message = f"the byte 0x{raw[fault.start]:02X} is not UTF-8 text"
         raise _unreadable(file, message, "not-utf8", place) from None
     return load_text(text, file=file, folder=path.parent, default_name=path.stem)
@@ -98,9 +99,8 @@ def _scenario(
         faults.add((), "the file is empty; a scenario needs `steps`", "empty")
         return None
     if not isinstance(found.value, dict):
-        faults.add(
-            (), f"a scenario is a mapping with `steps`, not {form(found.value)}", "wrong-type"
-        )
+        message = f"a scenario is a mapping with `steps`, found {form(found.value)}"
+        faults.add((), message, "wrong-type")
         return None
     raw_head = {key: value for key, value in found.value.items() if key != "steps"}
     if "expect" in raw_head:

@@ -28,7 +28,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", re.ASCII)
 
 _MOST_DIGITS = 100
-"""More than that is never handed to `int`, which takes quadratic time and has a limit of its own."""
+"""More is never handed to `int`, which takes quadratic time and has a limit of its own."""
 
 
 class ScalarError(ValueError):

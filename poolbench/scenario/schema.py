@@ -217,6 +217,7 @@ Flops = Annotated[int, BeforeValidator(_flops), WithJsonSchema({"type": "number"
 Scalar = str | int | float | bool
 Number = Annotated[int, Strict()] | Annotated[float, Strict()]
 """Not `true`, which is a whole number to Python."""
+Arguments = Annotated[tuple[Scalar | dict[str, Number], ...], BeforeValidator(_as_tuple)]
 Scalars = Annotated[tuple[Scalar, ...], BeforeValidator(_as_tuple)]
 
 
@@ -311,11 +312,9 @@ class KernelStep(StepModel):
     flops: Flops | None = Field(default=None, description="compute only")
     reads: Names = Field(default=(), description="buffers that the kernel reads")
     writes: Names = Field(default=(), description="buffers that the kernel writes")
-    arguments: Annotated[tuple[Scalar | dict[str, Number], ...], BeforeValidator(_as_tuple)] = (
-        Field(
-            default=(),
-            description="own kernels: buffer names, or typed scalars such as {u64: 1024}, {f32: 2.0}",
-        )
+    arguments: Arguments = Field(
+        default=(),
+        description="own kernels: buffer names, or typed scalars such as {u64: 1024}, {f32: 2.0}",
     )
     share: Share | None = Field(default=None, description="fraction of the multiprocessors")
     blocks: Count | None = None

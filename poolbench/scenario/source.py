@@ -97,8 +97,8 @@ def _spread(node: _Node, path: Path, source: Source) -> None:
     source.places[path] = node.place
     if node.written:
         source.written[path] = node.written
-    for key, place in node.key_places.items():
-        source.key_places[(*path, key)] = place
+    for name, place in node.key_places.items():
+        source.key_places[(*path, name)] = place
     for key, item in node.items.items():
         _spread(item, (*path, key), source)
 
@@ -231,9 +231,8 @@ class _Builder:
 
     def _check_depth(self, depth: int, place: Place) -> None:
         if depth > MAX_DEPTH:
-            self.stop(
-                place, f"mappings and lists are nested more than {MAX_DEPTH} deep here", "too-deep"
-            )
+            message = f"mappings and lists are nested more than {MAX_DEPTH} deep here"
+            self.stop(place, message, "too-deep")
 
     def _open(self, event: Any, place: Place, *, is_mapping: bool) -> None:
         self._check_depth(len(self._stack) + 1, place)

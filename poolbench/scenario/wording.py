@@ -106,7 +106,7 @@ def _bound(error: ErrorDetails) -> tuple[str, str]:
 
 
 def joined(words: Sequence[str]) -> str:
-    """`text, a number or a list`, each once; `a whole number` goes without saying beside another."""
+    """`text, a number or a list`, each once; a number may be a whole one."""
     once = list(dict.fromkeys(words))
     if "a number" in once and "a whole number" in once:
         once.remove("a whole number")
