@@ -15,7 +15,13 @@ DURATION_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 SIZE_LIMIT = 2**50
 DURATION_LIMIT_NS = 3600 * 10**9
 
-_QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
+_QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*([A-Za-zµμ]*)\s*", re.ASCII)
+
+_IN_WORDS = {
+    "µ": "us", "μ": "us", "usec": "us", "microsecond": "us", "nsec": "ns", "nanosecond": "ns",
+    "msec": "ms", "millisecond": "ms", "sec": "s", "second": "s", "byte": "B",
+}  # fmt: skip
+"""How a unit may be written elsewhere, less a plural's s -> the unit."""
 
 
 class UnitError(ValueError):
@@ -38,12 +44,19 @@ def _parse(text: str, units: dict[str, int], what: str, example: str) -> Decimal
             f"{text} has no unit; a {what} needs one of {', '.join(units)}", "unit-missing"
         )
     if unit not in units:
-        near = [known for known in units if known.lower() == unit.lower()] or (
-            [unit[0].upper() + "iB"] if what == "size" and unit[0].upper() in "KMGT" else []
-        )
-        ask = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(units)}"
+        near = _nearest(unit, units, what)
+        ask = f"; did you mean {near}?" if near in units else f"; known: {', '.join(units)}"
         raise UnitError(f"unknown unit {unit[:20]!r} of a {what}{ask}", "unknown-unit")
     return number * units[unit]
+
+
+def _nearest(unit: str, units: dict[str, int], what: str) -> str:
+    for known in units:
+        if known.lower() == unit.lower():
+            return known
+    if what == "size" and unit[0].upper() in "KMGT":
+        return unit[0].upper() + "iB"
+    return _IN_WORDS.get(unit.lower().removesuffix("s"), "")
 
 
 def parse_size(text: str) -> int:

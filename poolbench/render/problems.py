@@ -92,6 +92,8 @@ def _count(problems: Sequence[Problem]) -> str:
         for n, word in ((n_errors, "error"), (n_warnings, "warning"))
         if n
     ]
+    if not counts:
+        return "no problems"
     n_files = len({problem.file for problem in problems})
     return f"{' and '.join(counts)} in {n_files} file{'s' if n_files != 1 else ''}"
 

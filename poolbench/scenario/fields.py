@@ -14,9 +14,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from poolbench.errors import Note, Place, Problem
+from poolbench.scenario.nearest import near
 from poolbench.scenario.scenario import Path
 from poolbench.scenario.source import Source
-from poolbench.scenario.wording import choices, describe, near, shown
+from poolbench.scenario.wording import choices, describe, shown
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -86,19 +87,25 @@ def validate(
         errors = fault.errors(include_url=False)
     values: dict[Path, list[ErrorDetails]] = {}
     wrong: set[Path] = set()
+    missing: list[tuple[Path, str]] = []
+    misspelt: set[tuple[Path, str]] = set()
     for error in errors:
         where = _path_in_file(error["loc"], raw)
         wrong.add(where)
         if error["type"] == "missing":
-            faults.add((*path, *where), f"the key `{error['loc'][-1]}` is missing", "missing-key")
+            missing.append((where, str(error["loc"][-1])))
         elif error["type"] == "extra_forbidden" or error["loc"][-1] == "[key]":
             known = [*_keys_beside(model, where), *(extra_keys if len(where) == 1 else ())]
             if error["loc"][-1] == "[key]":
                 known = choices(error)
             message = f"unknown key {shown(where[-1])}{faults.suggestion(str(where[-1]), known)}"
             faults.add_key((*path, *where), message, "unknown-key")
+            misspelt.add((where[:-1], near(str(where[-1]), known) or ""))
         else:
             values.setdefault(where, []).append(error)
+    for where, key in missing:
+        if (where, key) not in misspelt:
+            faults.add((*path, *where), f"the key `{key}` is missing", "missing-key")
     for where, found in values.items():
         if not _has_deeper(where, values):
             for within, message, code in describe(found, _at(raw, where)):

@@ -17,6 +17,7 @@ from poolbench.conditions import ConditionError, parse_condition
 from poolbench.domain import COMBINATIONS, PRESETS, BackendKind, Baseline, row_name
 from poolbench.scenario.fields import Faults
 from poolbench.scenario.kernels import BUILT_IN
+from poolbench.scenario.nearest import near
 from poolbench.scenario.scenario import Path
 from poolbench.scenario.schema import (
     AXIS_SETTINGS,
@@ -27,7 +28,7 @@ from poolbench.scenario.schema import (
     Scalar,
     read_threshold,
 )
-from poolbench.scenario.wording import describe, form, near, shown
+from poolbench.scenario.wording import describe, form, shown
 
 MAX_AXES_PRODUCT = 256
 

@@ -36,10 +36,11 @@ def check_kernel_step(
     needed = "arguments" if is_own else _KEY_OF.get(step.kernel)
     for key in _OWN_KEYS:
         if key in step.model_fields_set and key != needed:
-            message = f"a {step.kernel} kernel does not take `{key}`"
+            message = f"the kernel {step.kernel} does not take `{key}`"
             faults.add_at(node.places.get(key, node.place), message, "key-not-used")
     if not is_own and needed is not None and getattr(step, needed) is None:
-        faults.add_at(node.place, f"a {step.kernel} kernel needs `{needed}`", "missing-key")
+        place = node.places.get(needed, node.place)
+        faults.add_at(place, f"a {step.kernel} kernel needs `{needed}`", "missing-key")
     if step.kernel == "stream" and not (step.reads or step.writes):
         message = "a stream kernel needs `reads` or `writes`"
         faults.add_at(node.place, message, "missing-key")
@@ -50,8 +51,9 @@ def read_sources(head: HeadModel, folder: FilePath | None, faults: Faults) -> di
     sources = {}
     for name, kernel in head.kernels.items():
         if (kernel.source is None) == (kernel.file is None):
-            both = "not both of" if kernel.source is not None else "one of"
-            message = f"the kernel needs {both} `source` and `file`"
+            message = "a kernel needs its CUDA C in `source` or in `file`"
+            if kernel.source is not None:
+                message = "a kernel has its CUDA C in `source` or in `file`, not in both"
             faults.add_key(("kernels", name), message, "kernel-source")
         elif kernel.source is not None:
             sources[name] = kernel.source

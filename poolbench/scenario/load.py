@@ -18,11 +18,13 @@ from poolbench.scenario.fields import Faults, validate
 from poolbench.scenario.heads import check_head
 from poolbench.scenario.kernels import check_kernel_step, read_sources
 from poolbench.scenario.names import names_as_written, names_of, rows_as_written
+from poolbench.scenario.nearest import near
+from poolbench.scenario.rest import without
 from poolbench.scenario.scenario import Path, Scenario, StepNode
 from poolbench.scenario.schema import STEP_MODELS, HeadModel, KernelStep, QueryStep, SyncStep
 from poolbench.scenario.source import MAX_SIZE, TOO_LARGE, Source
 from poolbench.scenario.syntax import place_at
-from poolbench.scenario.wording import form, near, shown
+from poolbench.scenario.wording import form, shown
 
 MAX_STEPS = 20_000
 MAX_PROBLEMS = 100
@@ -96,7 +98,8 @@ def _scenario(
     default_name: str,
 ) -> Scenario | None:
     if found.value is None and not found.problems:
-        faults.add((), "the file is empty; a scenario needs `steps`", "empty")
+        start = Place(line=1, column=1)
+        faults.add_at(start, "the file is empty; a scenario needs `steps`", "empty")
         return None
     if not isinstance(found.value, dict):
         message = f"a scenario is a mapping with `steps`, found {form(found.value)}"
@@ -129,24 +132,11 @@ def _head(raw: Mapping[str, Any], faults: Faults) -> tuple[HeadModel, bool]:
     head = validate(HeadModel, raw, (), faults, extra_keys=("steps",))
     if isinstance(head, HeadModel):
         return head, True
-    left = {
-        key: _without(value, {path[1] for path in head if len(path) > 1 and path[0] == key})
-        for key, value in raw.items()
-        if (key,) not in head
-    }
+    left = without(raw, head)
     try:
         return HeadModel.model_validate(left), False
     except ValidationError:
         return HeadModel(), False
-
-
-def _without(value: Any, parts: set[str | int]) -> Any:
-    """A mapping or list less the entries with faults; the others keep their places."""
-    if isinstance(value, dict):
-        return {key: inner for key, inner in value.items() if key not in parts}
-    if isinstance(value, list) and parts:
-        return value[: min(part for part in parts if isinstance(part, int))]
-    return value
 
 
 def _name_of(stem: str) -> str:
@@ -157,7 +147,9 @@ def _name_of(stem: str) -> str:
 
 def _steps(found: Source, faults: Faults) -> tuple[StepNode, ...]:
     if "steps" not in found.value:
-        faults.add((), "the scenario has no `steps`", "no-steps")
+        unknown = [key for key in found.value if key not in HeadModel.model_fields]
+        if near("steps", unknown) is None:  # else that key has been told of
+            faults.add((), "the scenario has no `steps`", "no-steps")
         return ()
     budget = [MAX_STEPS]
     return _step_list(found.value["steps"], ("steps",), faults, budget)
@@ -243,7 +235,7 @@ def _check_target(step: SyncStep | QueryStep, kind: str, path: Path, faults: Fau
     for key in ("stream", "event"):
         value = getattr(step, key)
         if key == target and value is None:
-            faults.add(path, f"`{kind}: {key}` needs `{key}`", "missing-key")
+            faults.add((*path, key), f"`{kind}: {key}` needs `{key}`", "missing-key")
         if key != target and value is not None:
             message = f"`{kind}: {target}` does not take `{key}`"
             faults.add_key((*path, key), message, "key-not-used")

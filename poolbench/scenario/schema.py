@@ -26,6 +26,7 @@ from poolbench.domain import (
     StreamKind,
     StreamPriority,
 )
+from poolbench.scenario.nearest import near
 from poolbench.scenario.values import NAME_TEMPLATE, REF, Draw, DrawKind, Flag, Ref, Value
 from poolbench.units import UnitError, parse_duration, parse_size
 
@@ -47,7 +48,8 @@ def _scalar(parse: Callable[[str], int], what: str) -> Callable[[object], int]:
         if isinstance(raw, bool) or not isinstance(raw, str | int | float):
             raise _fail("wrong-type", f"expected a {what}")
         try:
-            return parse(str(raw))
+            is_whole = isinstance(raw, float) and raw.is_integer()
+            return parse(str(int(raw) if is_whole else raw))
         except UnitError as fault:
             raise _fail(fault.code, str(fault)) from None
 
@@ -66,13 +68,19 @@ def read_count(raw: object) -> int:
     return raw
 
 
+def _size_or(word: str, raw: object) -> int:
+    if isinstance(raw, str) and not raw.strip()[:1].isdigit():
+        raise _fail("bad-size", f"{raw[:40]!r} is neither a size such as 64MiB nor `{word}`")
+    return read_size(raw)
+
+
 def read_threshold(raw: object) -> int:
-    return THRESHOLD_MAX if raw == "max" else read_size(raw)
+    return THRESHOLD_MAX if raw == "max" else _size_or("max", raw)
 
 
 def read_limit(raw: object) -> int:
     """A pool's maximum: 0 (`none`) is no limit of its own."""
-    return 0 if raw == "none" else read_size(raw)
+    return 0 if raw == "none" else _size_or("none", raw)
 
 
 def _ref(raw: object) -> Ref | None:
@@ -88,8 +96,9 @@ def _value(read: Callable[[object], int], *, can_draw: bool) -> Callable[[object
         if not (can_draw and isinstance(raw, dict)):
             return read(raw)
         if len(raw) != 1 or next(iter(raw)) not in set(DrawKind):
-            known = ", ".join(DrawKind)
-            raise _fail("bad-draw", f"expected a value, or a mapping with one of: {known}")
+            found = near(next(iter(raw)), DrawKind) if len(raw) == 1 else None
+            hint = f"did you mean {found}?" if found else f"one of: {', '.join(DrawKind)}"
+            raise _fail("bad-draw", f"a drawn value is a mapping with one key; {hint}")
         name, items = next(iter(raw.items()))
         if not isinstance(items, list | tuple) or not 1 <= len(items) <= 1000:
             raise _fail("bad-draw", f"{name} needs a list of 1 to 1000 values")
@@ -125,8 +134,11 @@ def _flag(raw: object) -> Flag:
 def _name(raw: object) -> str:
     if isinstance(raw, int) and not isinstance(raw, bool):
         raw = str(raw)
-    if not isinstance(raw, str) or len(raw) > 100 or not NAME_TEMPLATE.fullmatch(raw):
-        raise _fail("bad-name", "expected a name of letters, digits, '_', '.', '-' and $references")
+    if not isinstance(raw, str):
+        raise _fail("wrong-type", "expected a name")
+    if len(raw) > 100 or not NAME_TEMPLATE.fullmatch(raw):
+        letters = "letters, digits, '_', '.', '-' and $references"
+        raise _fail("bad-name", f"{raw[:40]!r} is not a name: up to 100 {letters}")
     return raw
 
 
@@ -142,8 +154,10 @@ def _share(raw: object) -> float:
 
 
 def _flops(raw: object) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not 1 <= raw <= 1e18:
-        raise _fail("wrong-type", "expected a number of floating-point operations, 1 to 1e18")
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise _fail("wrong-type", "expected a number of floating-point operations")
+    if not 1 <= raw <= 1e18:
+        raise _fail("out-of-range", f"{raw} is not between 1 and 1e18")
     return int(raw)
 
 

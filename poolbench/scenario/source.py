@@ -286,7 +286,9 @@ class _Builder:
         if not key:
             is_told = self.problems and self.problems[-1].place == node.place
             if not is_told:
-                self._fault(node.place, "a key must be text; put it in quotes", "bad-key")
+                is_empty = node.value == ""
+                message = "a key cannot be empty" if is_empty else "a key is text; put it in quotes"
+                self._fault(node.place, message, "bad-key")
             return None
         if key == "<<":
             self._fault(

@@ -5,11 +5,11 @@ Pure.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic_core import ErrorDetails
 
+from poolbench.scenario.nearest import near
 from poolbench.scenario.scenario import Path
 
 _EXPECTED = {
@@ -24,13 +24,6 @@ _EXPECTED = {
 """pydantic's error types that say what form a value should have."""
 
 _CHOICE = ("enum", "literal_error")
-
-
-def near(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like `name`, if any does."""
-    lowered = {candidate.lower(): candidate for candidate in known}
-    found = difflib.get_close_matches(name[:60].lower(), lowered, n=1, cutoff=0.6)
-    return lowered[found[0]] if found else None
 
 
 def shown(value: object) -> str:
@@ -112,6 +105,7 @@ def joined(words: Sequence[str]) -> str:
         once.remove("a whole number")
     if len(once) == 1:
         return once[0]
+    once = ["true/false" if word == "true or false" else word for word in once]
     return f"{', '.join(once[:-1])} or {once[-1]}"
 
 
