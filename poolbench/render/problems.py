@@ -40,11 +40,10 @@ def _line(file: str, place: Place, kind: str, message: str, indent: str = "") ->
 
 
 def _source_lines(text: str | None) -> list[str]:
-    """Split as YAML counts lines."""
+    """Split as places count lines: at LF, CR and CRLF."""
     if text is None:
         return []
-    for ending in ("\r\n", "\r", "\x85", "\u2028", "\u2029"):
-        text = text.replace(ending, "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.removeprefix("\ufeff").split("\n")
 
 

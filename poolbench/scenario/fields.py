@@ -113,6 +113,12 @@ def validate(
     return frozenset(wrong)
 
 
+def wrong_paths(fault: ValidationError, raw: Any) -> frozenset[Path]:
+    """Where a value has faults, as paths inside of it."""
+    errors = fault.errors(include_url=False, include_context=False, include_input=False)
+    return frozenset(_path_in_file(error["loc"], raw) for error in errors)
+
+
 def _path_in_file(loc: tuple[int | str, ...], raw: Any) -> Path:
     """`loc` without what is not in the file: names of union members and of fields left out."""
     path: list[int | str] = []

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from poolbench.errors import BadInput, Note, Place, Problem
 from poolbench.scenario import source as yaml_source
-from poolbench.scenario.fields import Faults, validate
+from poolbench.scenario.fields import Faults, validate, wrong_paths
 from poolbench.scenario.heads import check_head
 from poolbench.scenario.kernels import check_kernel_step, read_sources
 from poolbench.scenario.names import names_as_written, names_of, rows_as_written
@@ -28,6 +28,8 @@ from poolbench.scenario.wording import form, shown
 
 MAX_STEPS = 20_000
 MAX_PROBLEMS = 100
+_MAX_PASSES = 6
+"""What lacks a part that was wrong may be wrong for that: it goes too, and what holds it."""
 _FIELDS = frozenset(key for model in STEP_MODELS.values() for key in model.model_fields) | {"steps"}
 """Keys of steps; that of an unknown step is not one of them."""
 
@@ -132,11 +134,14 @@ def _head(raw: Mapping[str, Any], faults: Faults) -> tuple[HeadModel, bool]:
     head = validate(HeadModel, raw, (), faults, extra_keys=("steps",))
     if isinstance(head, HeadModel):
         return head, True
-    left = without(raw, head)
-    try:
-        return HeadModel.model_validate(left), False
-    except ValidationError:
-        return HeadModel(), False
+    left, wrong = raw, head
+    for _ in range(_MAX_PASSES):
+        left = without(left, wrong)
+        try:
+            return HeadModel.model_validate(left), False
+        except ValidationError as fault:
+            wrong = wrong_paths(fault, left)
+    return HeadModel(), False
 
 
 def _name_of(stem: str) -> str:
