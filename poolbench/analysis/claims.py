@@ -120,7 +120,11 @@ def _freed_on(plan: Plan, free_row: int) -> str:
 
 
 def sample_claim(
-    plan: Plan, steps: StepTrace, name: str, column: Literal["reserved", "used"], wanted: str | int
+    plan: Plan,
+    steps: StepTrace,
+    name: str,
+    column: Literal["reserved", "used"],
+    wanted: str | float,
 ) -> Claim:
     text = f"sample {name}: {column} {_words(wanted)}"
     rows = [

@@ -10,16 +10,16 @@ axioms: a driver that orders streams where it could have grown is found out, not
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum, auto
+from dataclasses import replace
 
 import numpy as np
 
 from poolbench.analysis.chunks import CHUNK_SHIFT, CHUNK_SIZE, Backing, Chunks, n_chunks
+from poolbench.analysis.evidence import MARGIN_NS, Evidence
 from poolbench.analysis.ranges import NOBODY, LastUsers, Piece
 from poolbench.analysis.timing import Completions
 from poolbench.domain import OUTCOMES, AttributeSet, OnOom, Outcome
-from poolbench.plan.order import Order, Relation, order_of
+from poolbench.plan.order import order_of
 from poolbench.plan.plan import Plan
 from poolbench.plan.steps import Alloc, Free
 from poolbench.trace import NONE, StepTrace
@@ -29,14 +29,6 @@ BLOCK = 512
 
 PRIMED = -2
 """User of the memory that was allocated, freed and synchronised before the first step."""
-
-MARGIN_NS = 1_000
-"""Least distance between a host time and a device time that says which came first: the two clocks
-agree within 0.2 us, and an event is recorded up to a microsecond after what it follows."""
-
-ISSUE_NS = 6_000
-"""On an idle stream the event after an allocation comes this much after the host's call at the
-latest: until then the stream waits for the host, not for another stream (measured)."""
 
 WEAKEST_LAST = (
     Outcome.SAME_STREAM,
@@ -59,99 +51,6 @@ _OF_BACKING = {
 }
 
 
-class _Moment(Enum):
-    """Where a free's completion lies against the host call of an allocation."""
-
-    BEFORE = auto()
-    DURING = auto()
-    """Or too near to it for the clocks, or not known."""
-    AFTER = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """Everything that stays the same while one trace is classified."""
-
-    plan: Plan
-    attributes: AttributeSet
-    order: Order
-    steps: StepTrace
-    completions: Completions
-    margin_ns: int
-    floor_ns: int
-
-    def moment(self, free_row: int, row: int) -> _Moment:
-        done = self.completions.of(free_row)
-        if done > self.steps.host_end_ns[row] + self.margin_ns:
-            return _Moment.AFTER
-        if done != NONE and done <= self.steps.host_begin_ns[row] - self.margin_ns:
-            return _Moment.BEFORE
-        return _Moment.DURING
-
-    def has_waited(self, row: int) -> bool:
-        """The stream went on later than the host's call and the event floor explain."""
-        begin, end = self.steps.device_begin_ns[row], self.steps.device_end_ns[row]
-        due = max(begin + self.floor_ns, self.steps.host_end_ns[row] + ISSUE_NS)
-        return begin != NONE and bool(end - due > self.margin_ns)
-
-    def relation(self, free_row: int, row: int, host_knows_until: int) -> Relation:
-        """`host_knows_until`: all rows before this one were seen complete by the host, through a
-        synchronisation that is no step of the plan."""
-        n_steps = self.plan.n_steps
-        free_step, alloc_step = free_row % n_steps, row % n_steps
-        if free_row // n_steps == row // n_steps:
-            relation = self.order.relation(free_step, alloc_step)
-        else:
-            relation = self._across_iterations(free_step, alloc_step)
-        if relation is not Relation.SAME_STREAM and free_row < host_knows_until:
-            return Relation.HOST_ORDERED
-        return relation
-
-    def _across_iterations(self, free_step: int, alloc_step: int) -> Relation:
-        freed, allocated = self.plan.steps[free_step], self.plan.steps[alloc_step]
-        assert isinstance(freed, Free)
-        assert isinstance(allocated, Alloc)
-        is_same = freed.stream == allocated.stream
-        # A stream that a step creates is another one in each iteration.
-        if is_same and not self.plan.streams[freed.stream].is_created_by_step:
-            return Relation.SAME_STREAM
-        return Relation.HOST_ORDERED
-
-    def reuse(self, free_row: int, row: int, relation: Relation, *, can_grow: bool) -> Outcome:
-        """How a block could be taken whose last user freed it in `free_row`."""
-        if relation is Relation.SAME_STREAM:
-            return Outcome.SAME_STREAM
-        if relation is Relation.HOST_ORDERED:
-            return Outcome.HOST_ORDERED
-        is_ordered = relation is Relation.EVENT_ORDERED
-        if is_ordered and self.attributes.follow_event_dependencies:
-            return Outcome.EVENT_ORDERED
-        moment = self.moment(free_row, row)
-        match self.attributes.allow_opportunistic, self.attributes.allow_internal_dependencies:
-            case True, True:
-                return self._by_the_clock(free_row, row, moment, can_grow=can_grow)
-            case True, False:
-                # Pending, and B stood still for it: a wait, whatever the attribute says.
-                contradicts = moment is _Moment.AFTER and self.has_waited(row)
-                return Outcome.INTERNAL_DEPENDENCY if contradicts else Outcome.OPPORTUNISTIC
-            case False, True:
-                return Outcome.INTERNAL_DEPENDENCY
-            case _:
-                # No attribute allows it: say what it looks like.
-                if is_ordered:
-                    return Outcome.EVENT_ORDERED
-                is_done = moment is not _Moment.AFTER
-                return Outcome.OPPORTUNISTIC if is_done else Outcome.INTERNAL_DEPENDENCY
-
-    def _by_the_clock(self, free_row: int, row: int, moment: _Moment, *, can_grow: bool) -> Outcome:
-        if moment is _Moment.BEFORE:
-            return Outcome.OPPORTUNISTIC
-        if moment is _Moment.AFTER or self.has_waited(row):
-            return Outcome.INTERNAL_DEPENDENCY
-        is_late = self.completions.of(free_row) > self.steps.host_end_ns[row]
-        return Outcome.INTERNAL_DEPENDENCY if is_late and not can_grow else Outcome.OPPORTUNISTIC
-
-
 def classify(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:
     """`steps` with `outcome` and `waited_for` of every allocation filled in.
 
@@ -164,7 +63,7 @@ def classify(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:
         for row in _issued_allocs(plan, steps):
             outcome[row] = _CODE[Outcome.OUTSIDE_POOL]
         return replace(steps, outcome=outcome, waited_for=waited_for)
-    evidence = _Evidence(
+    evidence = Evidence(
         plan=plan,
         attributes=plan.case.row,
         order=order_of(plan.steps, plan.streams, len(plan.events)),
@@ -198,14 +97,20 @@ def _reserved_by_prime(plan: Plan) -> int:
 
 
 class _Reading:
-    """One walk over a trace in the order of issue."""
+    """One walk over a trace in the order of issue.
 
-    __slots__ = ("_chunks", "_evidence", "_host_knows_until", "_users")
+    `_users` holds the free of every byte's last user, `_blocks` that of the block which the byte
+    has become part of: neighbours freed on one stream merge at the free, and the driver then goes
+    by the last of them, however long ago the others were complete (measured).
+    """
 
-    def __init__(self, evidence: _Evidence) -> None:
+    __slots__ = ("_blocks", "_chunks", "_evidence", "_host_knows_until", "_users")
+
+    def __init__(self, evidence: Evidence) -> None:
         plan = evidence.plan
         self._evidence = evidence
         self._users = LastUsers()
+        self._blocks = LastUsers()
         self._chunks = Chunks(_reserved_by_prime(plan), plan.prime)
         self._host_knows_until = 0
 
@@ -246,6 +151,29 @@ class _Reading:
         begin, end = self._block(alloc_row, buffer.size)
         self._chunks.free(begin, end)
         self._users.put(begin, end, row)
+        self._blocks.put(*self._merged(begin, end, self._stream_of(row)), row)
+
+    def _merged(self, begin: int, end: int, stream: tuple[int, int]) -> tuple[int, int]:
+        """The block that a free makes of its range and its neighbours of the same stream."""
+        while True:
+            left, right = self._blocks.beside(begin, end)
+            if left is not None and self._stream_of(left.user) == stream:
+                begin = left.begin
+            elif right is not None and self._stream_of(right.user) == stream:
+                end = right.end
+            else:
+                return begin, end
+
+    def _stream_of(self, free_row: int) -> tuple[int, int]:
+        """The stream of a free; one that a step creates is another in each iteration."""
+        if free_row == PRIMED:
+            return PRIMED, 0
+        plan = self._evidence.plan
+        iteration, step = divmod(free_row, plan.n_steps)
+        freed = plan.steps[step]
+        assert isinstance(freed, Free)
+        is_created = plan.streams[freed.stream].is_created_by_step
+        return freed.stream, iteration if is_created else 0
 
     def _alloc(self, row: int, step: Alloc, reserved: int) -> tuple[Outcome, int]:
         steps, plan = self._evidence.steps, self._evidence.plan
@@ -263,11 +191,14 @@ class _Reading:
         mapping = self._chunks.allocate(begin, end, after)
         self._forget(mapping.released)
         if mapping.primed is not None:
-            self._users.put(*mapping.primed, PRIMED)
-        pieces = self._users.pieces(begin, end)
+            self._put(*mapping.primed, PRIMED)
         can_grow = after == before and self._has_room(before, end - begin)
-        served = [self._serve(piece, row, mapping.backing, can_grow=can_grow) for piece in pieces]
-        self._users.put(begin, end, NOBODY)
+        served = [
+            self._serve(piece, block.user, row, mapping.backing, can_grow=can_grow)
+            for block in self._blocks.pieces(begin, end)
+            for piece in self._users.pieces(block.begin, block.end)
+        ]
+        self._put(begin, end, NOBODY)
         return self._weakest(served)
 
     def _has_room(self, reserved: int, size: int) -> bool:
@@ -278,17 +209,30 @@ class _Reading:
         return all(wanted <= limit for limit in limits)
 
     def _serve(
-        self, piece: Piece, row: int, backing: dict[int, Backing], *, can_grow: bool
+        self, piece: Piece, block: int, row: int, backing: dict[int, Backing], *, can_grow: bool
     ) -> tuple[Outcome, int]:
+        """Outcome and reused free of one piece; `block` is the free that its block goes by."""
         if piece.user == PRIMED:
             return Outcome.HOST_ORDERED, NONE
         if piece.user != NOBODY:
-            evidence = self._evidence
-            relation = evidence.relation(piece.user, row, self._host_knows_until)
-            return evidence.reuse(piece.user, row, relation, can_grow=can_grow), piece.user
+            return self._reuse(piece.user, block, row, can_grow=can_grow)
         chunks = range(piece.begin >> CHUNK_SHIFT, ((piece.end - 1) >> CHUNK_SHIFT) + 1)
         kinds = [_OF_BACKING[backing.get(chunk, Backing.MAPPED)] for chunk in chunks]
         return max(kinds, key=_RANK.__getitem__), NONE
+
+    def _reuse(self, own: int, block: int, row: int, *, can_grow: bool) -> tuple[Outcome, int]:
+        evidence = self._evidence
+        for free_row in dict.fromkeys((block, own)):
+            relation = evidence.relation(free_row, row, self._host_knows_until)
+            found = evidence.fits(free_row, row, relation, can_grow=can_grow)
+            if found is not None:
+                return found, free_row
+        relation = evidence.relation(block, row, self._host_knows_until)
+        return evidence.looks_like(block, row, relation), block
+
+    def _put(self, begin: int, end: int, user: int) -> None:
+        self._users.put(begin, end, user)
+        self._blocks.put(begin, end, user)
 
     def _weakest(self, served: list[tuple[Outcome, int]]) -> tuple[Outcome, int]:
         def weakness(one: tuple[Outcome, int]) -> tuple[int, int, int]:
@@ -299,4 +243,4 @@ class _Reading:
 
     def _forget(self, chunks: tuple[int, ...]) -> None:
         for chunk in chunks:
-            self._users.put(chunk << CHUNK_SHIFT, (chunk + 1) << CHUNK_SHIFT, NOBODY)
+            self._put(chunk << CHUNK_SHIFT, (chunk + 1) << CHUNK_SHIFT, NOBODY)

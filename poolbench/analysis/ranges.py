@@ -57,6 +57,19 @@ class LastUsers:
             found.append(Piece(at, end, NOBODY))
         return tuple(found)
 
+    def beside(self, begin: int, end: int) -> tuple[Piece | None, Piece | None]:
+        """The ranges that end where [begin, end) begins and begin where it ends."""
+        first, last = self._span(begin, end)
+        left = right = None
+        if first and self._ends[first - 1] == begin:
+            left = self._piece(first - 1)
+        if last < len(self._begins) and self._begins[last] == end:
+            right = self._piece(last)
+        return left, right
+
+    def _piece(self, index: int) -> Piece:
+        return Piece(self._begins[index], self._ends[index], self._users[index])
+
     def put(self, begin: int, end: int, user: int) -> None:
         """Makes `user` the last user of [begin, end); `NOBODY` forgets the range."""
         first, last = self._span(begin, end)

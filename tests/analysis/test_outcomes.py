@@ -113,7 +113,8 @@ def test_an_event_counts_for_nothing_with_follow_off() -> None:
     plan = hand_over("010", [("record", "e", "a"), ("wait", "e", "b")])
     assert outcomes(reused(plan))[1] == ("opportunistic", 1)
     plan = hand_over("001", [("record", "e", "a"), ("wait", "e", "b")])
-    assert outcomes(reused(plan).device(1, 10, 9000))[1] == ("internal_dependency", 1)
+    recording = reused(plan).device(1, 10, 9000).device(4, 40, 9001)
+    assert outcomes(recording)[1] == ("internal_dependency", 1)
 
 
 def test_blocking_streams_follow_the_legacy_default_stream() -> None:
@@ -272,7 +273,8 @@ def test_a_block_made_of_pieces_is_as_good_as_its_weakest() -> None:
             ("alloc", "z", "a", 32 * MIB),
         ],
     )
-    recording = Recording(plan).at(0, 0, 32).at(1, 16, 32).at(4, 0, 32).device(3, 30, 500)
+    recording = Recording(plan).at(0, 0, 32).at(1, 16, 32).at(4, 0, 32)
+    recording.device(3, 30, 500).device(4, 40, 501)
     assert outcomes(recording)[2] == ("internal_dependency", 3)
     recording = Recording(plan).at(0, 0, 32).at(1, 16, 32).at(4, 0, 32)
     assert outcomes(recording)[2] == ("opportunistic", 3)
@@ -437,3 +439,58 @@ def test_a_hundred_thousand_allocations_take_seconds() -> None:
     steps_found = classify(plan, recording.steps, event_floor_ns=FLOOR_NS)
     assert time.process_time() - begun < 30
     assert (steps_found.outcome[::2] != NONE).all()
+
+
+def neighbours(row: str, freed_on: str) -> Recording:
+    """x and y lie side by side on a; x is freed there and complete long before y is freed on
+    `freed_on` behind 500 us of work; then z asks for x's place on b."""
+    plan = plan_of(
+        [
+            ("alloc", "x", "a", 32 * MIB),
+            ("alloc", "y", "a", 32 * MIB),
+            ("free", "x", "a"),
+            ("free", "y", freed_on),
+            ("alloc", "z", "b", 32 * MIB),
+        ],
+        row=row,
+        max_size=64 * MIB,
+    )
+    recording = Recording(plan).at(0, 0, 32).at(1, 32, 64).pool(2, 64).pool(3, 64).at(4, 0, 64)
+    return recording.device(3, 30, 530).device(4, 40, 531)
+
+
+@pytest.mark.parametrize("row", ["001", "011", "111"])
+def test_neighbours_freed_on_one_stream_are_as_free_as_the_last(row: str) -> None:
+    """They merge at the free: whoever takes the one that is complete waits for the other."""
+    assert outcomes(neighbours(row, "a"))[2] == ("internal_dependency", 3)
+
+
+def test_neighbours_freed_on_two_streams_stay_apart() -> None:
+    """No merging: the block that is complete is taken as such."""
+    recording = neighbours("111", "c").device(4, 40, 42)
+    assert outcomes(recording)[2] == ("opportunistic", 2)
+
+
+def test_merging_is_not_believed_in_against_the_device() -> None:
+    """An allocation that was over before the neighbour's free has not waited for it."""
+    recording = neighbours("011", "a").device(4, 40, 42)
+    assert outcomes(recording)[2] == ("opportunistic", 2)
+
+
+def test_own_frees_may_lie_among_others() -> None:
+    """A live block between two of one stream keeps them apart."""
+    plan = plan_of(
+        [
+            ("alloc", "x", "a", 32 * MIB),
+            ("alloc", "live", "c", 32 * MIB),
+            ("alloc", "y", "a", 32 * MIB),
+            ("free", "x", "a"),
+            ("free", "y", "a"),
+            ("alloc", "z", "b", 32 * MIB),
+            ("free", "live", "c"),
+        ],
+        max_size=96 * MIB,
+    )
+    recording = Recording(plan).at(0, 0, 32).at(1, 32, 64).at(2, 64, 96).at(5, 0, 96)
+    recording.device(4, 40, 540)
+    assert outcomes(recording)[3] == ("opportunistic", 3)
