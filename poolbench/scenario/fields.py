@@ -58,9 +58,14 @@ class Faults:
             Problem(file=self.file, place=place, message=message, code=code, notes=notes)
         )
 
+    @property
+    def is_flooded(self) -> bool:
+        """Whether there are more problems than are shown."""
+        return len(self.problems) > MAX_SUGGESTIONS
+
     def suggestion(self, name: str, known: Iterable[str]) -> str:
         """`; did you mean x?`, or the known names where they are few."""
-        if len(self.problems) > MAX_SUGGESTIONS:
+        if self.is_flooded:
             return ""
         names = list(known)
         found = near(name, names)
@@ -100,14 +105,17 @@ def validate(
                 known = choices(error)
             message = f"unknown key {shown(where[-1])}{faults.suggestion(str(where[-1]), known)}"
             faults.add_key((*path, *where), message, "unknown-key")
-            misspelt.add((where[:-1], near(str(where[-1]), known) or ""))
+            if not faults.is_flooded:
+                misspelt.add((where[:-1], near(str(where[-1]), known) or ""))
         else:
             values.setdefault(where, []).append(error)
     for where, key in missing:
         if (where, key) not in misspelt:
             faults.add((*path, *where), f"the key `{key}` is missing", "missing-key")
+    # where another member of the same union has found a fault further in, that one is told
+    with_deeper = {where[:end] for where in values for end in range(1, len(where))}
     for where, found in values.items():
-        if not _has_deeper(where, values):
+        if where not in with_deeper:
             for within, message, code in describe(found, _at(raw, where)):
                 faults.add((*path, *where, *within), message, code)
     return frozenset(wrong)
@@ -130,13 +138,6 @@ def _path_in_file(loc: tuple[int | str, ...], raw: Any) -> Path:
             path.append(part)
             here = here[part]
     return tuple(path)
-
-
-def _has_deeper(where: Path, others: Iterable[Path]) -> bool:
-    """Another member of the same union has found a fault further in."""
-    return len(where) > 0 and any(
-        len(other) > len(where) and other[: len(where)] == where for other in others
-    )
 
 
 def _keys_beside(model: type[BaseModel], where: Path) -> list[str]:

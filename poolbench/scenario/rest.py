@@ -16,10 +16,8 @@ _HARMLESS = {"status": "ok"}
 
 def without(head: Mapping[str, Any], wrong: Iterable[Path]) -> Mapping[str, Any]:
     """A copy less what is at `wrong`; every index stays that of the file."""
-    left: Any = head
-    for path in wrong:
-        left = _less(left, _to_a_key(path)) if path else {}
-    return {key: value for key, value in left.items() if value is not None}
+    paths = {_to_a_key(path) for path in wrong}
+    return {} if () in paths else _less(head, paths)
 
 
 def _to_a_key(path: Path) -> Path:
@@ -29,17 +27,27 @@ def _to_a_key(path: Path) -> Path:
     return path
 
 
-def _less(value: Any, path: Path) -> Any:
-    first, rest = path[0], path[1:]
-    if isinstance(value, list) and isinstance(first, int):
-        if not rest:
-            return [_HARMLESS if index == first else item for index, item in enumerate(value)]
-        changed = _less(value[first], rest)
-        if len(rest) == 1:  # it said something, even if it was wrong
-            changed = {**_HARMLESS, **changed}
-        return [changed if index == first else item for index, item in enumerate(value)]
-    if not isinstance(value, dict) or first not in value:
-        return value  # a fault further out has taken it away
-    if not rest:
-        return {key: item for key, item in value.items() if key != first}
-    return {key: _less(item, rest) if key == first else item for key, item in value.items()}
+def _less(value: Any, paths: Iterable[Path]) -> Any:
+    inside: dict[str | int, set[Path]] = {}
+    for path in paths:
+        inside.setdefault(path[0], set()).add(path[1:])
+    if isinstance(value, list):
+        return [
+            _entry(item, inside[index]) if index in inside else item
+            for index, item in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _less(item, inside[key]) if key in inside else item
+        for key, item in value.items()
+        if () not in inside.get(key, ())
+    }
+
+
+def _entry(value: Any, paths: set[Path]) -> Any:
+    """An expectation, which said something even if that was wrong."""
+    if () in paths:
+        return _HARMLESS
+    left = _less(value, paths)
+    return {**_HARMLESS, **left} if isinstance(left, dict) else left

@@ -18,6 +18,7 @@ _Explained = tuple[Place, str, tuple[Note, ...]]
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 _CLOSING = re.compile(r"expected ',' or '([\]}])'")
+_TOO_DEEP = "mappings and lists are nested far too deep here"
 _WORDS: tuple[tuple[str, str], ...] = (
     (
         "sequence entries are not allowed",
@@ -37,6 +38,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("tab character", "a tab cannot indent; use spaces"),
     ("incompatible YAML", "the file asks for another YAML than 1.1 or 1.2; leave the line out"),
     ("tag handle", "the tag's handle is not known; a scenario has no use for tags"),
+    ("maximum nesting", _TOO_DEEP),
     ("duplicate %", "this directive is here twice"),
 )
 """Part of the parser's message -> ours, where the place needs no second look."""
@@ -71,7 +73,8 @@ def syntax_problem(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem
     """The one problem that a parser error stands for."""
     lines = lines_of(text)
     place, message, notes = _explain(error, lines)
-    return Problem(file=file, place=place, message=message, code="yaml-syntax", notes=notes)
+    code = "too-deep" if message == _TOO_DEEP else "yaml-syntax"
+    return Problem(file=file, place=place, message=message, code=code, notes=notes)
 
 
 def _explain(error: yaml.MarkedYAMLError, lines: list[str]) -> _Explained:

@@ -78,7 +78,7 @@ def test_scalars_follow_the_core_schema(text: str, value: object) -> None:
      "!!bool 1", "!!null 1", "!!timestamp 2001-01-01", "!own 1"],
 )  # fmt: skip
 def test_what_has_no_value(text: str) -> None:
-    """Numbers that nothing needs and tags are one problem at the scalar, which then has no value."""
+    """A number that nothing needs or a tag is one problem at the scalar, which has no value."""
     source = parse(f"a: {text}\nb: 1\n", file="f.yaml")
     (problem,) = source.problems
     assert problem.code in ("bad-number", "bad-tag")
