@@ -1,9 +1,13 @@
-"""Nothing that a file holds makes the loader raise anything but `BadInput`."""
+"""Nothing that a file holds makes loading, checking or planning raise anything but `BadInput`.
+
+`POOLBENCH_FUZZ=10000` sets the number of examples of each test.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +16,23 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from poolbench.errors import BadInput
+from poolbench.domain import COMBINATIONS, Baseline, Row
+from poolbench.errors import BadInput, BadUsage, Problem
+from poolbench.plan.build import build_plans
+from poolbench.plan.cases import cases
+from poolbench.plan.check import check
+from poolbench.plan.codes import CODES as PLAN_CODES
 from poolbench.render.problems import format_problems
+from poolbench.scenario.codes import CODES
 from poolbench.scenario.load import load_text
-from poolbench.scenario.scenario import Scenario
 from poolbench.scenario.schema import STEP_MODELS, ExpectModel, HeadModel
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
 TEXTS = [path.read_text("utf-8") for path in sorted(FOLDER.glob("*.yaml"))]
 
-N_EXAMPLES = int(os.environ.get("POOLBENCH_EXAMPLES", "1000"))
+ROWS: tuple[Row, ...] = (COMBINATIONS[0], Baseline.PREALLOCATED)
+
+N_EXAMPLES = int(os.environ.get("POOLBENCH_FUZZ", "1000"))
 bounded = settings(
     max_examples=N_EXAMPLES,
     derandomize=True,
@@ -57,22 +68,49 @@ TREES = st.recursive(
 )
 
 
-def attempt(text: str) -> Scenario | None:
-    """Loads; a refusal must have problems, each inside of the text, that can be printed."""
+@pytest.fixture(autouse=True, scope="module")
+def _small_plans() -> Iterator[None]:
+    """A mutation can make a loop long; the bounds are tested elsewhere, at their real size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("poolbench.plan.count.MAX_STEPS", 5_000)
+        patch.setattr("poolbench.plan.check.MAX_CHECKED_STEPS", 10_000)
+        yield
+
+
+def attempt(text: str) -> None:
+    """Loads, checks and plans; a refusal has problems, each inside of the text, that print."""
     try:
-        return load_text(text, file="f.yaml", folder=None)
+        scenario = load_text(text, file="f.yaml", folder=None)
+    except BadInput as fault:
+        look_at(fault.problems, text)
+        return
+    problems = check(scenario)
+    if problems:
+        look_at(problems, text)
+    try:
+        build_plans(scenario, cases(scenario, ROWS)[:6])
     except BadInput as fault:
         refusal = fault
-    assert refusal.problems
+    except BadUsage:
+        return
+    else:
+        return
+    look_at(refusal.problems, text)
+    assert any(not problem.is_warning for problem in problems)
+
+
+def look_at(problems: Sequence[Problem], text: str) -> None:
+    """Every place lies inside of the text, and what is printed cannot harm a terminal."""
+    assert problems
     lines = re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
-    for problem in refusal.problems:
+    for problem in problems:
+        assert problem.code in CODES or problem.code in PLAN_CODES
         for place in (problem.place, *(note.place for note in problem.notes)):
             assert 1 <= place.line <= len(lines), problem
             assert 1 <= place.column <= len(lines[place.line - 1]) + 1, problem
-    printed = format_problems(refusal.problems, refusal.texts)
+    printed = format_problems(problems, {"f.yaml": text})
     printed.encode("utf-8")
     assert "\x1b" not in printed
-    return None
 
 
 @bounded
