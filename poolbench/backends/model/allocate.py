@@ -1,0 +1,164 @@
+"""`alloc` and `free` by row: from the pool, by `cuMemAlloc`, or not at all.
+
+Times are nanoseconds, sizes bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from poolbench.backends.model.host import Host
+from poolbench.backends.model.ops import Op, OpKind
+from poolbench.backends.model.pool import Grant, Pool
+from poolbench.backends.model.profile import MIB
+from poolbench.backends.model.streams import Stream
+from poolbench.domain import OnOom, Outcome
+from poolbench.plan.steps import Alloc, Free
+from poolbench.trace import NONE
+
+
+class AllocationFailed(Exception):
+    """Out of memory, and `on_oom` did not help."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+class Allocator(Protocol):
+    """`event_ns`: in the traced pass, when the timing event before the call can take its place."""
+
+    @property
+    def is_idle(self) -> bool:
+        """The row has no allocations: its steps are left out."""
+        ...
+
+    def alloc(self, step: Alloc, row: int, event_ns: int, /) -> None: ...
+
+    def free(self, step: Free, row: int, event_ns: int, /) -> None: ...
+
+
+def make_allocator(host: Host) -> Allocator:
+    if host.pool is not None:
+        return _FromPool(host, host.pool)
+    return _Plain(host)
+
+
+class _Plain:
+    """The baselines: buffers that exist already, or `cuMemAlloc` and `cuMemFree`."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.is_idle = bool(host.plan.slots)
+
+    def alloc(self, step: Alloc, row: int, _event_ns: int) -> None:
+        host, costs = self._host, self._host.profile.host
+        host.now_ns += costs.plain_alloc_ns + round(costs.plain_alloc_ns_per_mib * step.size / MIB)
+        address = host.plain.allocate(step.size)
+        if address < 0:
+            _note_failure(host, row)
+            _recover(host, row)
+            address = host.plain.allocate(step.size)
+            if address < 0:
+                _note_failure(host, row)
+                raise AllocationFailed(row)
+        host.addresses[step.buffer] = address
+        if host.recording is not None:
+            host.recording.allocated(row, address, Outcome.OUTSIDE_POOL, NONE)
+
+    def free(self, step: Free, _row: int, _event_ns: int) -> None:
+        """Waits for everything that runs on the device (measured with a held stream)."""
+        host, costs = self._host, self._host.profile.host
+        host.wait_for_all()
+        size = host.plain.free(host.addresses[step.buffer])
+        host.now_ns += costs.plain_free_ns + round(costs.plain_free_ns_per_mib * size / MIB)
+
+
+class _FromPool:
+    """`cuMemAllocFromPoolAsync` and `cuMemFreeAsync`."""
+
+    is_idle = False
+
+    def __init__(self, host: Host, pool: Pool) -> None:
+        self._host = host
+        self._pool = pool
+        self._costs = host.profile.pool
+        self._latency_ns = host.profile.device.command_latency_ns
+        self._free_ns = host.profile.device.free_ns
+        self._is_traced = host.recording is not None
+
+    def alloc(self, step: Alloc, row: int, event_ns: int) -> None:
+        host = self._host
+        stream = host.stream(step.stream)
+        grant = self._attempt(step.size, stream)
+        if grant.address < 0:
+            self._failed(row)
+            _recover(host, row)
+            grant = self._attempt(step.size, stream)
+            if grant.address < 0:
+                self._failed(row)
+                raise AllocationFailed(row)
+        host.addresses[step.buffer] = grant.address
+        if grant.wait_for is not None or self._is_traced:
+            op = host.new_op(OpKind.MARK, stream, row, self._latency_ns)
+            self._depend(op, grant.wait_for)
+            self._push(op, stream, event_ns)
+        if host.recording is not None:
+            host.recording.allocated(row, grant.address, grant.outcome, grant.reused_row)
+
+    def _attempt(self, size: int, stream: Stream) -> Grant:
+        """One call, with its cost."""
+        host, costs = self._host, self._costs
+        grant = self._pool.allocate(size, stream.number, stream.clock, host.now_ns)
+        cost = float(costs.alloc_ns if grant.address >= 0 else costs.alloc_failed_ns)
+        cost += costs.alloc_ns_per_mib * size / MIB
+        if grant.n_grown:
+            cost += costs.grow_ns + grant.n_grown * costs.grow_ns_per_chunk
+        if grant.n_remapped:
+            cost += costs.remap_ns + grant.n_remapped * costs.remap_ns_per_chunk
+        host.now_ns += round(cost)
+        return grant
+
+    def _failed(self, row: int) -> None:
+        _note_failure(self._host, row)
+
+    def _depend(self, op: Op, free: Op | None) -> None:
+        if free is not None:
+            others = op.dependency if isinstance(op.dependency, list) else []
+            op.dependency = [free, *others] if others else free
+
+    def free(self, step: Free, row: int, event_ns: int) -> None:
+        host = self._host
+        stream = host.stream(step.stream)
+        size = host.plan.buffers[step.buffer].size
+        host.now_ns += self._costs.free_ns + round(self._costs.free_ns_per_mib * size / MIB)
+        op = host.new_op(OpKind.MARK, stream, row, self._latency_ns, self._free_ns)
+        self._pool.free(host.addresses[step.buffer], op)
+        host.addresses[step.buffer] = NONE
+        self._push(op, stream, event_ns)
+
+    def _push(self, op: Op, stream: Stream, event_ns: int) -> None:
+        host = self._host
+        if host.recording is not None:
+            op.event_ns = event_ns
+            op.before_ns = op.after_ns = host.traced_ns
+            host.recording.ops.append(op)
+        host.device.push(stream, op)
+
+
+def _note_failure(host: Host, row: int) -> None:
+    host.n_out_of_memory += 1
+    if host.recording is not None:
+        host.recording.n_failures[row] += 1
+
+
+def _recover(host: Host, row: int) -> None:
+    """What the program does before it tries again, if it does."""
+    if host.plan.on_oom is OnOom.FAIL:
+        if host.recording is not None:
+            host.recording.allocated(row, NONE, Outcome.OUT_OF_MEMORY, NONE)
+        raise AllocationFailed(row)
+    host.wait_for_all()
+    if host.plan.on_oom is OnOom.TRIM_RETRY and host.pool is not None:
+        host.now_ns += host.profile.pool.trim_ns
+        host.charge_release(host.pool.trim(0))

@@ -1,0 +1,327 @@
+"""The steps as the host issues them: one handler for each kind, arguments looked up beforehand.
+
+Every handler moves the host's clock by what its call costs and hands the device an op.  Times are
+nanoseconds, sizes bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from poolbench.backends.model.allocate import AllocationFailed, Allocator, make_allocator
+from poolbench.backends.model.host import Host
+from poolbench.backends.model.memory import Access
+from poolbench.backends.model.ops import Op, OpKind
+from poolbench.backends.model.streams import Recorded
+from poolbench.backends.model.work import Footprint, copy_ns, footprint, memory_footprint, memset_ns
+from poolbench.domain import CopyKind
+from poolbench.plan import steps as st
+from poolbench.trace import NONE
+
+Handler = Callable[[int], None]
+"""Issues a step as this row of the trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """`is_bracketed`, `reads_pool`: what the traced pass does around the call."""
+
+    step: int
+    handler: Handler
+    is_bracketed: bool
+    reads_pool: bool
+
+
+_READS_POOL = (
+    st.Alloc, st.Free, st.Trim, st.Sample, st.SyncStream, st.SyncEvent, st.SyncDevice
+)  # fmt: skip
+
+
+class Issuer:
+    """Issues one plan for one host, iteration by iteration."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._plan = host.plan
+        self._costs = host.profile.host
+        self._latency_ns = host.profile.device.command_latency_ns
+        self._launch_latency_ns = host.profile.device.launch_latency_ns
+        self._launch_limit = host.profile.n_launches_queued
+        self._allocator: Allocator = make_allocator(host)
+        self._bracket_begin_ns = 0
+        self.checks: list[tuple[int, Access]] = []
+        self._prepared = [
+            _Prepared(index, handler, self._is_bracketed(step), isinstance(step, _READS_POOL))
+            for index, step in enumerate(self._plan.steps)
+            if (handler := self._handler(step)) is not None
+        ]
+
+    def issue(self, iteration: int) -> int:
+        """Issues all steps; the row of the allocation that failed for good, else -1."""
+        first = iteration * self._plan.n_steps
+        try:
+            if self._host.recording is not None:
+                self._issue_traced(first)
+            else:
+                self._issue_timed(first)
+        except AllocationFailed as failed:
+            return failed.row
+        return NONE
+
+    def _issue_timed(self, first: int) -> None:
+        host, heap, run_until = self._host, self._host.engine.heap, self._host.engine.run_until
+        step_ns, pace_ns = self._costs.step_ns, self._plan.pace_ns
+        due = 0
+        for prepared in self._prepared:
+            if pace_ns:
+                due = self._pace(due)
+            if heap and heap[0][0] <= host.now_ns:
+                run_until(host.now_ns)
+            prepared.handler(first + prepared.step)
+            host.now_ns += step_ns
+
+    def _issue_traced(self, first: int) -> None:
+        host, recording = self._host, self._host.recording
+        assert recording is not None
+        pool, read_ns = host.pool, 2 * host.profile.pool.read_ns
+        begin, end = recording.host_begin, recording.host_end
+        due = 0
+        for prepared in self._prepared:
+            row = first + prepared.step
+            if self._plan.pace_ns:
+                due = self._pace(due)
+            if prepared.is_bracketed:
+                host.now_ns += self._costs.timing_record_ns
+                self._bracket_begin_ns = host.now_ns + self._latency_ns
+            host.engine.run_until(host.now_ns)
+            begin[row] = host.now_ns
+            try:
+                prepared.handler(row)
+            finally:
+                end[row] = host.now_ns
+                if prepared.reads_pool and pool is not None:
+                    recording.reserved[row], recording.used[row] = pool.reserved, pool.used
+            if prepared.is_bracketed:
+                host.now_ns += self._costs.timing_record_ns
+            if prepared.reads_pool and pool is not None:
+                host.now_ns += read_ns
+            host.now_ns += self._costs.step_ns
+
+    def _pace(self, due: int) -> int:
+        host = self._host
+        host.now_ns = max(host.now_ns, due)
+        return host.now_ns + self._plan.pace_ns
+
+    def _is_bracketed(self, step: st.Step) -> bool:
+        match step:
+            case st.Alloc() | st.Free():
+                return self._host.pool is not None
+            case st.Memcpy() | st.Memset():
+                return True
+            case st.Launch():
+                return isinstance(step.work, st.Custom)
+            case _:
+                return False
+
+    # --- what a step does -------------------------------------------------------------------
+
+    def _handler(self, step: st.Step) -> Handler | None:
+        """`None` for steps that a baseline leaves out."""
+        host, costs, profile = self._host, self._costs, self._host.profile
+        match step:
+            case st.Alloc():
+                if self._allocator.is_idle:
+                    return None
+                return lambda row: self._allocator.alloc(step, row, self._bracket_begin_ns)
+            case st.Free():
+                if self._allocator.is_idle:
+                    return None
+                return lambda row: self._allocator.free(step, row, self._bracket_begin_ns)
+            case st.Launch():
+                found = footprint(step, self._plan.buffers, self._plan.kernels, profile)
+                is_traced = self._is_bracketed(step)
+                if host.memory is not None and isinstance(step.work, st.Touch):
+                    return partial(self._touch, step.stream, step.work, found)
+                return partial(self._launch, step.stream, found, None, is_traced)
+            case st.Fill() | st.Check():
+                return partial(self._pattern, step, memory_footprint(step.size, profile))
+            case st.Memcpy():
+                return partial(self._memcpy, step, copy_ns(step, profile))
+            case st.Memset():
+                return partial(self._memset, step, memset_ns(step.size, profile))
+            case st.Record():
+                return partial(self._record, step.stream, step.event)
+            case st.Wait():
+                return partial(self._wait, step.stream, step.event)
+            case st.SyncStream():
+                return partial(self._sync_stream, step.stream)
+            case st.SyncEvent():
+                return partial(self._sync_event, step.event)
+            case st.SyncDevice():
+                return lambda _row: host.wait_for_all()
+            case st.QueryStream() | st.QueryEvent():
+                return partial(self._spend, costs.query_ns)
+            case st.HostWork():
+                return partial(self._spend, step.duration_ns)
+            case st.Sample():
+                return partial(self._spend, costs.sample_ns)
+            case st.Hold():
+                return partial(self._hold, step)
+            case st.Release():
+                return partial(self._release, step)
+            case st.Trim():
+                return None if host.pool is None else partial(self._trim, step.keep)
+            case st.CreateStream():
+                return partial(self._create, step.stream)
+            case st.DestroyStream():
+                return partial(self._destroy, step.stream)
+            case _:
+                assert_never(step)
+
+    def _spend(self, duration_ns: int, _row: int) -> None:
+        self._host.now_ns += duration_ns
+
+    # --- work -------------------------------------------------------------------------------
+
+    def _launch(
+        self, index: int, found: Footprint, access: Access | None, is_traced: bool, row: int
+    ) -> None:
+        host = self._host
+        stream = host.stream(index)
+        while stream.n_queued >= self._launch_limit:
+            host.now_ns = max(host.now_ns, host.engine.step())
+        host.now_ns += self._costs.launch_ns
+        op = host.new_op(OpKind.WORK, stream, row, self._launch_latency_ns, found.duration_ns)
+        op.n_sms, op.n_threads, op.access = found.n_sms, found.n_threads, access
+        if is_traced:
+            self._bracket(op)
+        if host.recording is not None:
+            host.recording.ops.append(op)
+        stream.n_queued += 1
+        host.device.push(stream, op)
+
+    def _bracket(self, op: Op) -> None:
+        op.event_ns = self._bracket_begin_ns
+        op.before_ns = op.after_ns = self._host.traced_ns
+
+    def _touch(self, index: int, work: st.Touch, found: Footprint, row: int) -> None:
+        """A kernel whose writes matter to what a check finds."""
+        addresses, buffers = self._host.addresses, self._plan.buffers
+        writes = tuple((addresses[buffer], buffers[buffer].size) for buffer in work.writes)
+        self._launch(index, found, Access(writes=writes), False, row)
+
+    def _pattern(self, step: st.Fill | st.Check, found: Footprint, row: int) -> None:
+        access = None
+        if self._host.memory is not None:
+            where = ((self._host.addresses[step.buffer], step.size),)
+            is_check = isinstance(step, st.Check)
+            access = Access(writes=where, seed=step.seed, is_check=is_check)
+            if is_check:
+                self.checks.append((row, access))
+        self._launch(step.stream, found, access, False, row)
+
+    def _memcpy(self, step: st.Memcpy, duration_ns: int, row: int) -> None:
+        host = self._host
+        if step.is_pageable:
+            host.before_waiting()
+        host.now_ns += self._costs.memcpy_ns
+        engine = {
+            CopyKind.H2D: host.device.h2d,
+            CopyKind.D2H: host.device.d2h,
+            CopyKind.D2D: host.device.d2d,
+        }[step.kind]
+        source, target = host.addresses[step.src], host.addresses[step.dst]
+        access = None
+        if host.memory is not None:
+            access = Access(writes=((target, step.size),), source=source)
+        op = self._move(step.stream, duration_ns, access, row)
+        op.engine = engine
+        host.device.push(host.stream(step.stream), op)
+        if step.is_pageable:
+            done = host.engine.run_until_done(op)
+            host.now_ns = max(host.now_ns, done + op.after_ns)
+
+    def _memset(self, step: st.Memset, duration_ns: int, row: int) -> None:
+        host = self._host
+        host.now_ns += self._costs.memset_ns
+        access = None
+        if host.memory is not None:
+            access = Access(writes=((host.addresses[step.buffer], step.size),))
+        op = self._move(step.stream, duration_ns, access, row)
+        host.device.push(host.stream(step.stream), op)
+
+    def _move(self, index: int, duration_ns: int, access: Access | None, row: int) -> Op:
+        host = self._host
+        stream = host.stream(index)
+        op = host.new_op(OpKind.WORK, stream, row, self._launch_latency_ns, duration_ns)
+        op.access = access
+        stream.n_queued += 1
+        if host.recording is not None:
+            self._bracket(op)
+            host.recording.ops.append(op)
+        return op
+
+    # --- order ------------------------------------------------------------------------------
+
+    def _record(self, index: int, event: int, row: int) -> None:
+        host = self._host
+        stream = host.stream(index)
+        host.now_ns += self._costs.record_ns
+        op = host.new_op(OpKind.MARK, stream, row, self._latency_ns)
+        host.events[event] = Recorded(op, stream.clock)
+        host.device.push(stream, op)
+
+    def _wait(self, index: int, event: int, row: int) -> None:
+        host = self._host
+        stream = host.stream(index)
+        host.now_ns += self._costs.wait_ns
+        recorded = host.events[event]
+        if recorded is None:
+            return  # an event that was never recorded counts as complete
+        op = host.new_op(OpKind.MARK, stream, row, self._latency_ns)
+        others = op.dependency if isinstance(op.dependency, list) else []
+        op.dependency = [recorded.op, *others] if others else recorded.op
+        stream.learn(recorded.op.stream_id, recorded.clock, recorded.op.seq)
+        host.device.push(stream, op)
+
+    def _sync_stream(self, index: int, _row: int) -> None:
+        stream = self._host.stream(index)
+        if stream.last is None:
+            self._host.wait_for_nothing()
+        else:
+            self._host.wait_for(stream.last, stream.clock)
+
+    def _sync_event(self, event: int, _row: int) -> None:
+        recorded = self._host.events[event]
+        if recorded is None:
+            self._host.wait_for_nothing()
+        else:
+            self._host.wait_for(recorded.op, recorded.clock)
+
+    def _hold(self, step: st.Hold, row: int) -> None:
+        host = self._host
+        host.now_ns += self._costs.hold_ns
+        host.push_hold(host.stream(step.stream), step.stream, step.ticket, row)
+        host.latches.close(step.stream, step.ticket, row, host.now_ns)
+
+    def _release(self, step: st.Release, _row: int) -> None:
+        host = self._host
+        host.latches.open(step.stream, step.ticket, host.now_ns)
+        host.now_ns += self._costs.release_ns
+
+    def _trim(self, keep: int, _row: int) -> None:
+        host = self._host
+        assert host.pool is not None
+        host.now_ns += host.profile.pool.trim_ns
+        host.charge_release(host.pool.trim(keep))
+
+    def _create(self, index: int, _row: int) -> None:
+        self._host.now_ns += self._costs.create_stream_ns
+        self._host.create_stream(index)
+
+    def _destroy(self, index: int, _row: int) -> None:
+        self._host.now_ns += self._costs.destroy_stream_ns
+        self._host.destroy_stream(index)

@@ -1,0 +1,400 @@
+"""The rules of a stream-ordered memory pool, as measured on one driver (docs/model.md).
+
+The pool's state lives here and nowhere else.  It never looks at the device: whoever calls it says
+what the time is, what a stream or the host knows, and hands over the op of every free, whose
+`done_ns` the device fills in.  Addresses and sizes are bytes, times nanoseconds.
+
+An allocation tries, in this order:
+
+1. a pending block that its own stream freed;
+2. a free block (host-known, or seen complete before) with memory behind all of it;
+3. a pending block whose free its stream comes after (`follow_event_dependencies`);
+4. blocks whose frees have completed by now: they become free blocks (`allow_opportunistic`);
+5. address space with too little memory behind it, the tail last: spare chunks are remapped, then
+   new ones mapped;
+6. a pending block of another stream, for whose free the stream then has to wait
+   (`allow_internal_dependencies`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from poolbench.analysis.ranges import NOBODY, LastUsers
+from poolbench.backends.model.blocks import (
+    ENDLESS,
+    Block,
+    SizeIndex,
+    State,
+    absorb_following,
+    absorb_previous,
+    split,
+)
+from poolbench.backends.model.chunks import Chunks
+from poolbench.backends.model.ops import UNKNOWN, Op
+from poolbench.backends.model.profile import DeviceProfile
+from poolbench.backends.model.streams import NOTHING_KNOWN, Clock
+from poolbench.domain import AttributeSet, Outcome
+
+WEAKEST_LAST: tuple[Outcome, ...] = (
+    Outcome.SAME_STREAM,
+    Outcome.HOST_ORDERED,
+    Outcome.EVENT_ORDERED,
+    Outcome.OPPORTUNISTIC,
+    Outcome.SLACK,
+    Outcome.REMAPPED,
+    Outcome.GROWN,
+    Outcome.INTERNAL_DEPENDENCY,
+)
+"""A block made of several pieces is called after the one that comes last here."""
+
+_RANK = {outcome: rank for rank, outcome in enumerate(WEAKEST_LAST)}
+
+
+@dataclass(slots=True, kw_only=True)
+class Grant:
+    """What an allocation got.
+
+    wait_for
+        the free that its stream has to wait for, by the driver's own decision.
+    reused_row
+        row of the free whose block was reused, -1 where there is none.
+    n_grown, n_remapped
+        chunks; they also count when the allocation failed (`address` -1).
+    """
+
+    address: int = -1
+    outcome: Outcome = Outcome.OUT_OF_MEMORY
+    wait_for: Op | None = None
+    reused_row: int = -1
+    n_grown: int = 0
+    n_remapped: int = 0
+
+
+class _Pending:
+    """What one stream has freed and nobody may take for granted: by size, and in order."""
+
+    __slots__ = ("by_size", "log")
+
+    def __init__(self) -> None:
+        self.by_size = SizeIndex()
+        self.log: deque[tuple[Op, Block]] = deque()
+
+
+class Pool:
+    """One pool.
+
+    room
+        bytes of the device that the pool may take in all.
+    max_size
+        0 for none; rounded up to whole chunks.
+    """
+
+    def __init__(
+        self,
+        attributes: AttributeSet,
+        profile: DeviceProfile,
+        *,
+        max_size: int,
+        release_threshold: int,
+        room: int,
+    ) -> None:
+        self._attributes = attributes
+        self._granule = profile.block_granule
+        self._chunk_size = profile.chunk_size
+        self._threshold = release_threshold
+        limit = room // self._chunk_size
+        if max_size:
+            limit = min(limit, -(-max_size // self._chunk_size))
+        self._max_chunks = limit
+        self._chunks = Chunks(profile.pool_base, self._chunk_size)
+        self._tail = Block(profile.pool_base, profile.pool_base + ENDLESS, State.FREE)
+        self._free = SizeIndex()
+        self._n_spare = 0
+        self._pending: dict[int, _Pending] = {}
+        self._live: dict[int, tuple[Block, int]] = {}
+        self._users = LastUsers()
+        self._frees: list[Op] = []
+        self._host: Clock = NOTHING_KNOWN
+        self._host_floor = 0
+        self.used = 0
+        self.used_high = 0
+        self.reserved_high = 0
+
+    @property
+    def reserved(self) -> int:
+        return self._chunks.n_mapped * self._chunk_size
+
+    def reset_marks(self) -> None:
+        self.used_high = self.used
+        self.reserved_high = self.reserved
+
+    # --- the calls --------------------------------------------------------------------------
+
+    def allocate(self, size: int, stream: int, clock: Clock, now_ns: int) -> Grant:
+        """`clock`: what `stream` comes after, of other streams."""
+        need = max(self._granule, -(-size // self._granule) * self._granule)
+        attributes = self._attributes
+        grant = Grant()
+        pending = self._pending.get(stream)
+        if pending is None:
+            # Streams are in the order in which they first used the pool: rule 6 goes by it.
+            pending = self._pending[stream] = _Pending()
+        block = pending.by_size.best(need) or self._backed(need)
+        grown: list[int] = []
+        if block is None and attributes.follow_event_dependencies and clock:
+            block = self._event_ordered(need, clock)
+        if block is None and attributes.allow_opportunistic and self._see_completed(now_ns):
+            block = self._backed(need)
+        if block is not None:
+            taken = self._take(block, need)
+        else:
+            found = self._map(need, grant, grown)
+            if found is None and attributes.allow_internal_dependencies:
+                block = self._pending_elsewhere(need, stream)
+                if block is not None:
+                    grant.wait_for = block.point
+                    found = self._take(block, need)
+            if found is None:
+                return grant
+            taken = found
+        self._name(grant, taken, stream, clock, grown)
+        grant.address = taken.begin
+        taken.state = State.LIVE
+        self._live[taken.begin] = (taken, size)
+        self.used += size
+        self.used_high = max(self.used_high, self.used)
+        return grant
+
+    def free(self, address: int, op: Op) -> int:
+        """Gives a block back at `op`'s place in its stream; the bytes that were asked for."""
+        block, size = self._live.pop(address)
+        self._users.put(block.begin, block.end, len(self._frees))
+        self._frees.append(op)
+        self.used -= size
+        stream = op.stream_id
+        pending = self._pending.get(stream)
+        if pending is None:
+            pending = self._pending[stream] = _Pending()
+        block.state, block.point = State.PENDING, op
+        for neighbour, absorb in (
+            (block.previous, absorb_previous),
+            (block.following, absorb_following),
+        ):
+            if neighbour is not None and neighbour.state is State.PENDING:
+                point = neighbour.point
+                assert point is not None
+                if point.stream_id == stream:
+                    pending.by_size.remove(neighbour, point.seq)
+                    absorb(block)
+        pending.by_size.add(block, op.seq)
+        pending.log.append((op, block))
+        return size
+
+    def host_knows(self, clock: Clock, floor: int) -> int:
+        """The host has synchronised: it knows of every op up to `floor`, and by stream up to
+        `clock`.  Memory above the threshold goes back; the number of chunks that did."""
+        self._host, self._host_floor = clock, floor
+        for stream, pending in self._pending.items():
+            if pending.log:
+                self._settle(pending, max(floor, clock.get(stream, 0)), UNKNOWN)
+        return self._release(self._threshold, 0)
+
+    def trim(self, keep: int) -> int:
+        """`cuMemPoolTrimTo`: gives free chunks back, but never goes below `keep`."""
+        return self._release(keep, self._chunk_size)
+
+    # --- rules 1 to 4 -----------------------------------------------------------------------
+
+    def _backed(self, need: int) -> Block | None:
+        """The best free block that needs no mapping."""
+        block = self._free.best(need)
+        if block is None or self._chunks.is_backed(block.begin, block.begin + need):
+            return block
+        return next(
+            (
+                other
+                for other in self._free.blocks_from(need)
+                if self._chunks.is_backed(other.begin, other.begin + need)
+            ),
+            None,
+        )
+
+    def _event_ordered(self, need: int, clock: Clock) -> Block | None:
+        best: tuple[int, int, Block] | None = None
+        for stream, known in clock.items():
+            pending = self._pending.get(stream)
+            if pending is not None:
+                found = pending.by_size.best_up_to(need, known)
+                if found is not None and (best is None or found < best):
+                    best = found
+        return None if best is None else best[2]
+
+    def _see_completed(self, now_ns: int) -> bool:
+        """Makes free blocks of pending ones whose frees are over; whether there were any."""
+        has_found = False
+        for pending in self._pending.values():
+            if pending.log and 0 <= pending.log[0][0].done_ns <= now_ns:
+                self._settle(pending, 0, now_ns)
+                has_found = True
+        return has_found
+
+    def _settle(self, pending: _Pending, known: int, now_ns: int) -> None:
+        """Makes free blocks of what was freed up to op `known`, or whose free is over by now."""
+        log = pending.log
+        while log:
+            op, block = log[0]
+            if op.seq > known and not 0 <= op.done_ns <= now_ns:
+                break
+            log.popleft()
+            if block.state is State.PENDING and block.point is op:
+                pending.by_size.remove(block, op.seq)
+                self._make_free(block)
+
+    # --- rule 5: memory ---------------------------------------------------------------------
+
+    def _map(self, need: int, grant: Grant, grown: list[int]) -> Block | None:
+        """A block of address space with memory put behind it.
+
+        If there is not enough memory, what there is is mapped all the same (measured).
+        """
+        block = self._free.best(need) or self._tail
+        taken = self._take(block, need)
+        missing = self._chunks.missing(taken.begin, taken.end)
+        n_remapped = min(len(missing), self._n_spare)
+        n_new = len(missing) - n_remapped
+        n_growable = self._max_chunks - self._chunks.n_mapped
+        n_grown = min(n_new, max(0, n_growable))
+        grant.n_grown = n_grown
+        if n_grown < n_new:
+            for chunk in missing[:n_grown]:
+                self._chunks.map(chunk)
+            self.reserved_high = max(self.reserved_high, self.reserved)
+            self._make_free(taken)
+            return None
+        if n_remapped:
+            self._give_up_spare(n_remapped)
+            grant.n_remapped = n_remapped
+        for chunk in missing:
+            self._chunks.map(chunk)
+        grown += missing[n_remapped:]
+        self.reserved_high = max(self.reserved_high, self.reserved)
+        return taken
+
+    def _give_up_spare(self, n_chunks: int) -> None:
+        """Takes the memory from `n_chunks` chunks of free blocks, the highest first (measured for
+        one remap; which chunks a release takes is assumed to be the same)."""
+        blocks = [self._tail, *self._free.blocks()]
+        blocks.sort(key=lambda block: -block.begin)
+        for block in blocks:
+            while n_chunks:
+                chunk = self._chunks.last_spare(block)
+                if chunk < 0:
+                    break
+                self._chunks.unmap(chunk)
+                self._users.put(*self._chunks.span(chunk), NOBODY)
+                self._n_spare -= 1
+                n_chunks -= 1
+
+    def _release(self, keep: int, margin: int) -> int:
+        """Gives spare chunks up while more than `keep` bytes (and `margin`) would be left."""
+        surplus = self.reserved - keep
+        if surplus <= 0 or not self._n_spare:
+            return 0
+        n_chunks = surplus // margin if margin else -(-surplus // self._chunk_size)
+        n_chunks = min(n_chunks, self._n_spare)
+        self._give_up_spare(n_chunks)
+        return n_chunks
+
+    # --- rule 6 -----------------------------------------------------------------------------
+
+    def _pending_elsewhere(self, need: int, stream: int) -> Block | None:
+        """Of the stream that used the pool first among those with a block large enough."""
+        for other, pending in self._pending.items():
+            if other != stream:
+                block = pending.by_size.best(need)
+                if block is not None:
+                    return block
+        return None
+
+    # --- blocks -----------------------------------------------------------------------------
+
+    def _take(self, block: Block, need: int) -> Block:
+        """The front of `block` as a block of its own; the rest stays what it was."""
+        if block.state is State.PENDING:
+            point = block.point
+            assert point is not None
+            by_size = self._pending[point.stream_id].by_size
+            by_size.remove(block, point.seq)
+            if block.size == need:
+                return block
+            taken = split(block, block.begin + need)
+            by_size.add(block, point.seq)
+            return taken
+        self._n_spare -= self._chunks.n_spare(block)
+        if block is not self._tail:
+            self._free.remove(block, block.begin)
+            if block.size == need:
+                return block
+        taken = split(block, block.begin + need)
+        if block is not self._tail:
+            self._free.add(block, block.begin)
+        self._n_spare += self._chunks.n_spare(block)
+        return taken
+
+    def _make_free(self, block: Block) -> None:
+        """Any stream may have it; neighbours join."""
+        block.state, block.point = State.FREE, None
+        previous, following = block.previous, block.following
+        if previous is not None and previous.state is State.FREE:
+            self._n_spare -= self._chunks.n_spare(previous)
+            self._free.remove(previous, previous.begin)
+            absorb_previous(block)
+        assert following is not None  # the tail comes after every block
+        if following.state is State.FREE:
+            self._n_spare -= self._chunks.n_spare(following)
+            if following is self._tail:
+                self._tail = block
+            else:
+                self._free.remove(following, following.begin)
+            absorb_following(block)
+        if block is not self._tail:
+            self._free.add(block, block.begin)
+        self._n_spare += self._chunks.n_spare(block)
+
+    # --- names ------------------------------------------------------------------------------
+
+    def _name(
+        self, grant: Grant, taken: Block, stream: int, clock: Clock, grown: list[int]
+    ) -> None:
+        """Says how the block was served: by its weakest piece."""
+        if grant.wait_for is not None:
+            grant.outcome = Outcome.INTERNAL_DEPENDENCY
+            grant.reused_row = grant.wait_for.row
+            return
+        weakest = (-1, -1, -1)
+        for piece in self._users.pieces(taken.begin, taken.end):
+            if piece.user == NOBODY:
+                outcome, done, row = Outcome.SLACK, -1, -1
+                if grown:
+                    outcome = Outcome.GROWN
+                elif grant.n_remapped:
+                    outcome = Outcome.REMAPPED
+            else:
+                op = self._frees[piece.user]
+                outcome, done, row = self._relation(op, stream, clock), op.done_ns, op.row
+            weakest = max(weakest, (_RANK[outcome], done, row))
+        grant.outcome = WEAKEST_LAST[weakest[0]]
+        grant.reused_row = weakest[2]
+
+    def _relation(self, op: Op, stream: int, clock: Clock) -> Outcome:
+        """How a free stands to an allocation that may take its block without waiting."""
+        if op.stream_id == stream:
+            return Outcome.SAME_STREAM
+        if op.seq <= self._host_floor or op.seq <= self._host.get(op.stream_id, 0):
+            return Outcome.HOST_ORDERED
+        is_ordered = op.seq <= clock.get(op.stream_id, 0)
+        if is_ordered and self._attributes.follow_event_dependencies:
+            return Outcome.EVENT_ORDERED
+        return Outcome.OPPORTUNISTIC

@@ -1,0 +1,146 @@
+"""Device profiles: the numbers that the model computes with, and where each of them comes from.
+
+Pure.  Times are nanoseconds (rates: nanoseconds per MiB or per chunk), sizes bytes, bandwidths
+bytes per nanosecond (which is GB/s).  Sources, as `docs/model.md` names them: [P] measured with a script
+on one NVIDIA H200, driver 580.159.04, in December 2026; [D] data sheet or programming guide;
+[A] assumed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolCosts:
+    """What the pool's calls cost the host.
+
+    Measured [P] through cuda-python, arguments packed before: growth by 2 MiB to 16 GiB in a fresh
+    pool, remaps of 2 to 64 chunks, releases and trims of 64 MiB to 4 GiB.
+    """
+
+    alloc_ns: int = 800
+    alloc_ns_per_mib: float = 0.19
+    grow_ns: int = 20_000
+    grow_ns_per_chunk: int = 27_500
+    remap_ns: int = 8_000
+    remap_ns_per_chunk: int = 33_500
+    alloc_failed_ns: int = 8_000
+    free_ns: int = 600
+    free_ns_per_mib: float = 0.8
+    trim_ns: int = 400
+    release_ns: int = 5_000
+    release_ns_per_chunk: int = 37_500
+    read_ns: int = 700
+    """One statistic read from the pool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCosts:
+    """What every other call costs the host [P]; the pageable copy's host time is the copy's."""
+
+    launch_ns: int = 3_560
+    record_ns: int = 640
+    timing_record_ns: int = 1_390
+    wait_ns: int = 980
+    query_ns: int = 550
+    sync_ns: int = 750
+    """A synchronisation that finds nothing to wait for."""
+    sync_return_ns: int = 4_000
+    """From the end of the work that the host waits for to the return of its call."""
+    hold_ns: int = 2_400
+    release_ns: int = 300
+    memset_ns: int = 4_000
+    memcpy_ns: int = 5_000
+    create_stream_ns: int = 8_000
+    destroy_stream_ns: int = 7_000
+    step_ns: int = 150
+    """The issuing loop itself, and what the traced pass notes of a step [A]."""
+    sample_ns: int = 200
+    plain_alloc_ns: int = 50_000
+    plain_alloc_ns_per_mib: float = 40.0
+    plain_free_ns: int = 30_000
+    plain_free_ns_per_mib: float = 320.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceCosts:
+    """Latencies on the device.  [P] from `%globaltimer` stamps of kernels queued behind a latch:
+    what stood between two of them cost so much more than nothing."""
+
+    command_latency_ns: int = 1_000
+    """From the return of a call (record, wait, alloc, free) until the stream can pass it."""
+    launch_latency_ns: int = 3_500
+    """The same for a kernel or a copy, until it runs on an idle device."""
+    kernel_gap_ns: int = 1_750
+    """From the end of what is ahead in the stream to the start of a kernel."""
+    dependency_ns: int = 140
+    """What waiting for another stream adds."""
+    free_ns: int = 580
+    """A free's place in its stream."""
+    timing_event_ns: int = 1_300
+    """A timing event's place in its stream; also what two of them back to back read."""
+    latch_open_ns: int = 6_000
+    """From the host's store until a held stream goes on (the first kernel starts 8 us after)."""
+    copy_gap_ns: int = 4_500
+    copy_setup_ns: int = 2_800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceProfile:
+    """One device, predicted.
+
+    n_launches_queued
+        kernel launches that one stream can hold unstarted; the next one blocks the host [P].
+    touch_rate, memset_rate, d2d_rate, h2d_rate, d2h_rate, pageable_rate
+        bytes per nanosecond: kernels that read and write with the whole device (reads and writes
+        both counted), then copies of so many bytes [P].
+    flops_rate
+        float32 operations per nanosecond with the whole device [A]: nine tenths of the data sheet.
+    short_kernel_ns
+        least time of a kernel that touches memory or computes.
+    """
+
+    name: str
+    compute_capability: str
+    n_multiprocessors: int
+    threads_per_multiprocessor: int
+    blocks_per_multiprocessor: int
+    memory_size: int
+    memory_free: int
+    chunk_size: int = 32 * MIB
+    block_granule: int = 512
+    pool_base: int = 0x302000000
+    plain_granule: int = 2 * MIB
+    n_launches_queued: int = 1020
+    touch_rate: float = 3_600.0
+    memset_rate: float = 4_100.0
+    d2d_rate: float = 1_800.0
+    h2d_rate: float = 55.3
+    d2h_rate: float = 55.1
+    pageable_rate: float = 9.2
+    flops_rate: float = 60_000.0
+    short_kernel_ns: int = 2_000
+    pool: PoolCosts = PoolCosts()
+    host: HostCosts = HostCosts()
+    device: DeviceCosts = DeviceCosts()
+
+
+H200 = DeviceProfile(
+    name="H200",
+    compute_capability="9.0",
+    n_multiprocessors=132,
+    threads_per_multiprocessor=2048,
+    blocks_per_multiprocessor=32,
+    memory_size=150_754_820_096,
+    memory_free=139 * GIB,
+)
+"""NVIDIA H200 SXM, 141 GB: limits from the programming guide [D], memory as the driver says [P]."""
+
+
+def profiles() -> tuple[DeviceProfile, ...]:
+    """Every profile there is, by name unique."""
+    return (H200,)

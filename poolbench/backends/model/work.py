@@ -1,0 +1,133 @@
+"""How long kernels and copies take, and how much of the device they occupy.  Pure.
+
+Times are nanoseconds, sizes bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from poolbench.backends.model.profile import DeviceProfile
+from poolbench.domain import CopyKind
+from poolbench.plan.plan import BufferSpec, KernelSource, Plan
+from poolbench.plan.steps import Compute, Custom, Grid, Launch, Memcpy, Spin, Touch
+
+_THREADS = 1024
+"""Threads of a block that has a multiprocessor to itself, and of `fill` and `check`."""
+
+_WARP = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """A kernel: its time, and what it occupies (whole multiprocessors, or thread slots)."""
+
+    duration_ns: int
+    n_sms: int = 0
+    n_threads: int = 0
+
+
+def unpredictable(plan: Plan) -> str | None:
+    """Why the model cannot run a plan, `None` if it can."""
+    used = {
+        step.work.kernel
+        for step in plan.steps
+        if isinstance(step, Launch) and isinstance(step.work, Custom)
+    }
+    names = [plan.kernels[kernel].name for kernel in sorted(used)]
+    unknown = [
+        name
+        for name, kernel in zip(names, sorted(used), strict=True)
+        if plan.kernels[kernel].predicted_ns is None
+    ]
+    if not unknown:
+        return None
+    return f"the model cannot time a kernel of one's own: {', '.join(unknown)} (no predicted time)"
+
+
+def _residents(grid: Grid, profile: DeviceProfile) -> int:
+    """Blocks of `grid` that one multiprocessor takes at a time."""
+    threads = -(-max(1, grid.threads) // _WARP) * _WARP
+    return max(
+        1, min(profile.blocks_per_multiprocessor, profile.threads_per_multiprocessor // threads)
+    )
+
+
+def _share(grid: Grid, profile: DeviceProfile) -> float:
+    """The part of the device's throughput that a grid can use: blocks spread over the
+    multiprocessors, and half of the thread slots are enough to keep one busy [A]."""
+    n_sms = profile.n_multiprocessors
+    if grid.share is not None:
+        return math.ceil(grid.share * n_sms) / n_sms
+    blocks = max(1, grid.blocks or 1)
+    per_sm = min(_residents(grid, profile), -(-blocks // n_sms)) * grid.threads
+    busy = min(1.0, 2 * per_sm / profile.threads_per_multiprocessor)
+    return min(n_sms, blocks) / n_sms * busy
+
+
+def _occupied(grid: Grid, profile: DeviceProfile) -> tuple[int, int, int]:
+    """Multiprocessors taken whole, thread slots taken, and waves of blocks."""
+    n_sms = profile.n_multiprocessors
+    if grid.share is not None:
+        return max(1, math.ceil(grid.share * n_sms)), 0, 1
+    blocks = max(1, grid.blocks or 1)
+    residents = _residents(grid, profile)
+    slots = profile.threads_per_multiprocessor // residents
+    waves = -(-blocks // (n_sms * residents))
+    return 0, min(blocks, n_sms * residents) * min(slots, max(_WARP, grid.threads)), waves
+
+
+def _touched(work: Touch, buffers: Sequence[BufferSpec]) -> int:
+    return sum(buffers[buffer].size for buffer in (*work.reads, *work.writes))
+
+
+def footprint(
+    step: Launch,
+    buffers: Sequence[BufferSpec],
+    kernels: Sequence[KernelSource],
+    profile: DeviceProfile,
+) -> Footprint:
+    """A launch, with the whole duration it needs once it has started."""
+    n_sms, n_threads, waves = _occupied(step.grid, profile)
+    work = step.work
+    match work:
+        case Spin():
+            duration = work.duration_ns * waves
+        case Touch():
+            rate = profile.touch_rate * _share(step.grid, profile)
+            duration = max(profile.short_kernel_ns, round(_touched(work, buffers) / rate))
+        case Compute():
+            rate = profile.flops_rate * _share(step.grid, profile)
+            duration = max(profile.short_kernel_ns, round(work.flops / rate))
+        case Custom():
+            duration = kernels[work.kernel].predicted_ns or 0
+        case _:
+            assert_never(work)
+    return Footprint(duration_ns=duration, n_sms=n_sms, n_threads=n_threads)
+
+
+def memory_footprint(size: int, profile: DeviceProfile) -> Footprint:
+    """`fill` and `check`: two blocks of 1024 threads on every multiprocessor at most."""
+    blocks = min(2 * profile.n_multiprocessors, max(1, -(-size // (8 * _THREADS))))
+    grid = Grid(blocks=blocks, threads=_THREADS)
+    rate = profile.touch_rate * _share(grid, profile)
+    duration = max(profile.short_kernel_ns, round(size / rate))
+    return Footprint(duration_ns=duration, n_threads=blocks * _THREADS)
+
+
+def copy_ns(step: Memcpy, profile: DeviceProfile) -> int:
+    rate = {
+        CopyKind.H2D: profile.h2d_rate,
+        CopyKind.D2H: profile.d2h_rate,
+        CopyKind.D2D: profile.d2d_rate,
+    }[step.kind]
+    if step.is_pageable:
+        rate = profile.pageable_rate
+    return profile.device.copy_setup_ns + round(step.size / rate)
+
+
+def memset_ns(size: int, profile: DeviceProfile) -> int:
+    return round(size / profile.memset_rate)
