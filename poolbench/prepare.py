@@ -60,6 +60,7 @@ def load_all(names: Sequence[str]) -> Loaded:
 
 
 def _paths(names: Sequence[str]) -> list[Path]:
+    """The files, each once, as it was first named."""
     paths: list[Path] = []
     faults: list[BadUsage] = []
     for name in names:
@@ -71,7 +72,8 @@ def _paths(names: Sequence[str]) -> list[Path]:
         raise faults[0]
     if faults:
         raise BadUsage("\n".join(fault.message for fault in faults), hint=faults[0].hint)
-    return paths
+    once = {path.resolve(): path for path in reversed(paths)}
+    return [path for path in paths if once[path.resolve()] is path]
 
 
 def prepare(

@@ -165,8 +165,9 @@ def _as_tuple(raw: object) -> object:
     return tuple(raw) if isinstance(raw, list) else raw
 
 
-_SIZE_TEXT = {"type": "string", "pattern": r"^([0-9][0-9_]*(\.[0-9]+)?(B|KiB|MiB|GiB|TiB)|0|\$.+)$"}
-_TIME_TEXT = {"type": "string", "pattern": r"^([0-9][0-9_]*(\.[0-9]+)?(ns|us|ms|s)|0|\$.+)$"}
+_NUMBER = r"\s*[0-9][0-9_]*(\.[0-9]+)?\s*"
+_SIZE_TEXT = {"type": "string", "pattern": rf"^({_NUMBER}(B|KiB|MiB|GiB|TiB)\s*|0|\$.+)$"}
+_TIME_TEXT = {"type": "string", "pattern": rf"^({_NUMBER}(ns|us|ms|s)\s*|0|\$.+)$"}
 _ZERO = {"const": 0}
 _REF_TEXT = {"type": "string", "pattern": r"^\$"}
 _COUNT_NUMBER = {"type": "integer", "minimum": 0, "maximum": MAX_COUNT}
@@ -212,7 +213,7 @@ Threshold = Annotated[
 Limit = Annotated[
     int | Ref,
     BeforeValidator(_value(read_limit, can_draw=False)),
-    WithJsonSchema({"anyOf": [{"const": "none"}, _SIZE_TEXT]}),
+    WithJsonSchema({"anyOf": [{"const": "none"}, _SIZE_TEXT, _ZERO]}),
 ]
 Count = Annotated[
     int | Ref,
