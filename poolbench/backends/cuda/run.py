@@ -28,6 +28,7 @@ from poolbench.backends.cuda.issue import (
 from poolbench.backends.cuda.latch import Latches, Watchdog, queue_hold
 from poolbench.backends.cuda.program import AHEAD, AllocationFailed, Call, Program
 from poolbench.backends.cuda.recorder import Recorder, traced_calls
+from poolbench.backends.cuda.rehearsal import rehearse
 from poolbench.backends.cuda.resources import (
     destroy_streams,
     make_pool,
@@ -226,6 +227,8 @@ class Run:
         if self._is_traced:
             driver.check(driver.cuEventRecord(device.base, device.clock.stream))
             base_ns = device.clock.event_offset(device.base)
+        if not iteration:
+            rehearse(device, plan, program.streams)
         device.latches.reset(plan.latch_limit_ns)
         columns = host_columns(n)
         begun = self._open_iteration()
