@@ -83,8 +83,11 @@ class Chunks:
             kept = max(len(self._live), n_chunks(threshold)) * CHUNK_SIZE
             self._expected = min(self.reserved, kept)
 
-    def allocate(self, begin: int, end: int, reserved: int) -> Mapping:
-        """An allocation received [begin, end), and the pool holds `reserved` since."""
+    def allocate(self, begin: int, end: int, reserved: int, *, took_long: bool) -> Mapping:
+        """An allocation received [begin, end), and the pool holds `reserved` since.
+
+        `took_long`: the call took the time of mapping memory, not that of handing out a block.
+        """
         wanted = chunks_of(begin, end)
         released = self._apply_expected(reserved, len(wanted))
         growth = max(0, n_chunks(reserved - self.reserved))
@@ -109,9 +112,15 @@ class Chunks:
             else:
                 backing[chunk] = Backing.REMAPPED
         # A suspect that is handed out while the pool grew by more than the new chunks has lost its
-        # memory and got new; without growth it had never lost it.
-        lost = tuple(suspects) if growth else ()
-        backing.update(dict.fromkeys(lost, Backing.GROWN))
+        # memory and got new.  Without growth it had never lost it, unless the call took as long as
+        # mapping does and no other chunk accounts for that.
+        lost: tuple[int, ...] = ()
+        if growth:
+            lost = tuple(suspects)
+            backing.update(dict.fromkeys(lost, Backing.GROWN))
+        elif took_long and not backing:
+            lost = tuple(suspects)
+            backing.update(dict.fromkeys(lost, Backing.REMAPPED))
         self._suspects.difference_update(suspects)
         self._mapped.update(wanted)
         for chunk in wanted:

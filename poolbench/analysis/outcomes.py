@@ -30,6 +30,10 @@ BLOCK = 512
 PRIMED = -2
 """User of the memory that was allocated, freed and synchronised before the first step."""
 
+MAPPING_NS = 20_000
+"""A call that mapped memory takes longer than this, one that did not takes less (measured: 35 us
+and more against 1 to 8 us)."""
+
 WEAKEST_LAST = (
     Outcome.SAME_STREAM,
     Outcome.HOST_ORDERED,
@@ -54,8 +58,9 @@ _OF_BACKING = {
 def classify(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:
     """`steps` with `outcome` and `waited_for` of every allocation filled in.
 
-    `waited_for` is the row of the free whose block was reused (the weakest piece's, and among equal
-    pieces the one that completed last); -1 where memory was not reused.
+    `waited_for` is the row of the free that the allocation waited for, or whose bytes it got
+    without waiting (the weakest piece's, and among equal pieces the one that completed last); -1
+    where memory was not reused.
     """
     outcome = np.full(len(steps.outcome), NONE, dtype=np.int8)
     waited_for = np.full(len(steps.outcome), NONE, dtype=np.int64)
@@ -188,7 +193,8 @@ class _Reading:
             self._forget(self._chunks.see(after))
             return Outcome.OUT_OF_MEMORY, NONE
         begin, end = self._block(row, step.size)
-        mapping = self._chunks.allocate(begin, end, after)
+        took_long = not steps.n_failures[row] and self._took_long(row)
+        mapping = self._chunks.allocate(begin, end, after, took_long=took_long)
         self._forget(mapping.released)
         if mapping.primed is not None:
             self._put(*mapping.primed, PRIMED)
@@ -200,6 +206,10 @@ class _Reading:
         ]
         self._put(begin, end, NOBODY)
         return self._weakest(served)
+
+    def _took_long(self, row: int) -> bool:
+        steps = self._evidence.steps
+        return bool(steps.host_end_ns[row] - steps.host_begin_ns[row] >= MAPPING_NS)
 
     def _has_room(self, reserved: int, size: int) -> bool:
         """The pool could have grown instead, as far as its own limit and the ballast tell."""
@@ -221,14 +231,19 @@ class _Reading:
         return max(kinds, key=_RANK.__getitem__), NONE
 
     def _reuse(self, own: int, block: int, row: int, *, can_grow: bool) -> tuple[Outcome, int]:
+        """The block's free decides; it is also what an inserted wait is for.  For any other reuse
+        the row is that of the bytes' own free."""
         evidence = self._evidence
-        for free_row in dict.fromkeys((block, own)):
-            relation = evidence.relation(free_row, row, self._host_knows_until)
-            found = evidence.fits(free_row, row, relation, can_grow=can_grow)
-            if found is not None:
-                return found, free_row
         relation = evidence.relation(block, row, self._host_knows_until)
-        return evidence.looks_like(block, row, relation), block
+        found = evidence.fits(block, row, relation, can_grow=can_grow)
+        if found is None and own != block:
+            own_relation = evidence.relation(own, row, self._host_knows_until)
+            found = evidence.fits(own, row, own_relation, can_grow=can_grow)
+            if found is not None:
+                return found, own
+        if found is None:
+            found = evidence.looks_like(block, row, relation)
+        return found, block if found is Outcome.INTERNAL_DEPENDENCY else own
 
     def _put(self, begin: int, end: int, user: int) -> None:
         self._users.put(begin, end, user)

@@ -494,3 +494,29 @@ def test_own_frees_may_lie_among_others() -> None:
     recording = Recording(plan).at(0, 0, 32).at(1, 32, 64).at(2, 64, 96).at(5, 0, 96)
     recording.device(4, 40, 540)
     assert outcomes(recording)[3] == ("opportunistic", 3)
+
+
+@pytest.mark.parametrize(("call_us", "expected"), [(2, "same_stream"), (60, "remapped")])
+def test_a_slow_call_tells_a_remapped_chunk_from_a_kept_one(call_us: int, expected: str) -> None:
+    """A range whose memory may have gone elsewhere: handed out at once it was still there, in the
+    time of a mapping it was mapped again."""
+    steps = [("alloc", f"x{k}", "a", 32 * MIB) for k in range(4)]
+    plan = plan_of(
+        [
+            *steps,
+            ("free", "x0", "a"),
+            ("free", "x2", "a"),
+            ("free", "x3", "c"),
+            ("sync", "device"),
+            ("alloc", "wide", "a", 64 * MIB),
+            ("free", "wide", "a"),
+            ("alloc", "again", "a", 32 * MIB),
+        ]
+    )
+    recording = Recording(plan)
+    for k in range(4):
+        recording.at(k, 64 * k, 32 * (k + 1))
+    for row in (4, 5, 6, 7, 9):
+        recording.pool(row, 128)
+    recording.at(8, 256, 128).at(10, 0, 128).host(10, 100, 100 + call_us)
+    assert [name for name, _ in outcomes(recording)][4:] == ["remapped", expected]
