@@ -219,7 +219,8 @@ def _kind(raw: Mapping[str, Any], path: Path, faults: Faults) -> str | None:
         return None
     known = tuple(STEP_MODELS)
     for key in raw:
-        found = near(key, known) if key not in _FIELDS else None
+        is_other = key not in _FIELDS and not faults.is_flooded
+        found = near(key, known) if is_other else None
         if found is not None:
             message = f"there is no step {shown(key)}; did you mean {found}?"
             faults.add_key((*path, key), message, "no-kind")
