@@ -109,6 +109,7 @@ class _FromPool:
     def _attempt(self, size: int, stream: Stream) -> Grant:
         """One call, with its cost."""
         host, costs = self._host, self._costs
+        host.order_implicitly(stream)
         grant = self._pool.allocate(size, stream.number, stream.clock, host.now_ns)
         cost = float(costs.alloc_ns if grant.address >= 0 else costs.alloc_failed_ns)
         cost += costs.alloc_ns_per_mib * size / MIB

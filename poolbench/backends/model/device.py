@@ -32,28 +32,37 @@ class CopyEngine:
 class Multiprocessors:
     """What is free of the device.
 
-    A kernel takes multiprocessors whole (`Op.n_sms`) or thread slots on shared ones
-    (`Op.n_threads`), all of them at its start or it waits.
+    A kernel starts with as many of its blocks as fit, and needs as many rounds as it takes to get
+    through all of them; what frees up in the meantime goes to the kernels behind it.
     """
 
-    __slots__ = ("_n_sms", "_per_sm", "n_taken", "n_threads")
+    __slots__ = ("n_sms", "n_threads")
 
     def __init__(self, n_sms: int, threads_per_sm: int) -> None:
-        self._n_sms = n_sms
-        self._per_sm = threads_per_sm
-        self.n_taken = 0
-        self.n_threads = 0
+        self.n_sms = n_sms
+        self.n_threads = n_sms * threads_per_sm
 
     def take(self, op: Op) -> bool:
-        taken, threads = self.n_taken + op.n_sms, self.n_threads + op.n_threads
-        if taken + -(-threads // self._per_sm) > self._n_sms:
+        """Gives `op` what fits of it; false if that is nothing."""
+        n_fitting = wanted = op.n_blocks
+        if wanted == 0:
+            return True  # memset: occupies nothing
+        if wanted * op.block_sms > self.n_sms:
+            n_fitting = self.n_sms
+        if n_fitting * op.block_threads > self.n_threads:
+            n_fitting = self.n_threads // op.block_threads
+        if n_fitting <= 0:
             return False
-        self.n_taken, self.n_threads = taken, threads
+        op.n_resident = n_fitting
+        if n_fitting < wanted:
+            op.cost_ns *= -(-wanted // n_fitting)
+        self.n_sms -= n_fitting * op.block_sms
+        self.n_threads -= n_fitting * op.block_threads
         return True
 
     def give_back(self, op: Op) -> None:
-        self.n_taken -= op.n_sms
-        self.n_threads -= op.n_threads
+        self.n_sms += op.n_resident * op.block_sms
+        self.n_threads += op.n_resident * op.block_threads
 
 
 class Device:

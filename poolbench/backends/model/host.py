@@ -104,6 +104,11 @@ class Host:
         dependency = self._implicit(stream) if self._has_legacy else None
         return Op(kind, self.seq, stream.number, row, self.now_ns + latency_ns, dependency, cost_ns)
 
+    def order_implicitly(self, stream: Stream) -> None:
+        """What the next op of `stream` will come after by the kinds of the streams is known."""
+        if self._has_legacy:
+            self._implicit(stream)
+
     def _implicit(self, stream: Stream) -> list[Op] | None:
         """What the legacy default stream and the blocking streams wait for in each other."""
         others: Iterable[Stream] = ()

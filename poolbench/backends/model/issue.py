@@ -195,7 +195,12 @@ class Issuer:
             host.now_ns = max(host.now_ns, host.engine.step())
         host.now_ns += self._costs.launch_ns
         op = host.new_op(OpKind.WORK, stream, row, self._launch_latency_ns, found.duration_ns)
-        op.n_sms, op.n_threads, op.access = found.n_sms, found.n_threads, access
+        op.n_blocks, op.block_sms, op.block_threads = (
+            found.n_blocks,
+            found.block_sms,
+            found.block_threads,
+        )
+        op.access = access
         if is_traced:
             self._bracket(op)
         if host.recording is not None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from poolbench.analysis.ranges import LastUsers
+from poolbench.backends.model.ranges import Ranges
 
-_OTHER = 0
-"""Content that is no pattern; also what was never written."""
+Pattern = tuple[int, int]
+"""Seed and origin."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,17 +31,14 @@ class Memory:
     """Contents by address; ops must come in the order of their times."""
 
     def __init__(self) -> None:
-        self._contents = LastUsers()
-        self._numbers: dict[tuple[int, int], int] = {}
-        self._patterns: list[tuple[int, int] | None] = [None]
+        self._contents: Ranges[Pattern] = Ranges()
 
     def begin(self, access: Access) -> None:
         if access.is_check:
             access.n_different = self._n_different(access)
         elif access.seed is not None:
             for address, size in access.writes:
-                number = self._number(access.seed, address)
-                self._contents.put(address, address + size, number)
+                self._contents.put(address, address + size, (access.seed, address))
         elif access.source is not None:
             self._copy(access.source, *access.writes[0])
         else:
@@ -54,31 +51,25 @@ class Memory:
         elif access.seed is None and access.source is None:
             self._destroy(access)
 
-    def _number(self, seed: int, origin: int) -> int:
-        known = self._numbers.setdefault((seed, origin), len(self._patterns))
-        if known == len(self._patterns):
-            self._patterns.append((seed, origin))
-        return known
-
     def _destroy(self, access: Access) -> None:
         for address, size in access.writes:
-            self._contents.put(address, address + size, _OTHER)
+            self._contents.forget(address, address + size)
 
     def _copy(self, source: int, target: int, size: int) -> None:
         shift = target - source
-        for piece in self._contents.pieces(source, source + size):
-            pattern = self._patterns[piece.user] if piece.user > 0 else None
-            number = _OTHER
-            if pattern is not None:
-                number = self._number(pattern[0], pattern[1] + shift)
-            self._contents.put(piece.begin + shift, piece.end + shift, number)
+        for begin, end, pattern in self._contents.pieces(source, source + size):
+            if pattern is None:
+                self._contents.forget(begin + shift, end + shift)
+            else:
+                moved = (pattern[0], pattern[1] + shift)
+                self._contents.put(begin + shift, end + shift, moved)
 
     def _n_different(self, access: Access) -> int:
         assert access.seed is not None
         ((address, size),) = access.writes
-        wanted = self._numbers.get((access.seed, address), _OTHER)
+        wanted = (access.seed, address)
         return sum(
-            piece.end - piece.begin
-            for piece in self._contents.pieces(address, address + size)
-            if piece.user != wanted or wanted == _OTHER
+            end - begin
+            for begin, end, pattern in self._contents.pieces(address, address + size)
+            if pattern != wanted
         )

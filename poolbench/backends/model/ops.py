@@ -45,8 +45,11 @@ class Op:
         what the two take.
     cost_ns
         its own time.
-    n_sms, n_threads
-        multiprocessors taken whole, and thread slots taken on shared ones.
+    n_blocks, block_sms, block_threads
+        a kernel's blocks, and what each of them occupies: a multiprocessor of its own (1 or 0) and
+        thread slots.
+    n_resident
+        how many blocks it got at its start.
     """
 
     __slots__ = (
@@ -55,6 +58,8 @@ class Op:
         "arrive_ns",
         "before_ns",
         "begin_ns",
+        "block_sms",
+        "block_threads",
         "cost_ns",
         "dependency",
         "done_ns",
@@ -62,8 +67,8 @@ class Op:
         "event_ns",
         "kind",
         "latch",
-        "n_sms",
-        "n_threads",
+        "n_blocks",
+        "n_resident",
         "row",
         "seq",
         "stream_id",
@@ -94,8 +99,10 @@ class Op:
         self.begin_ns = UNKNOWN
         self.done_ns = UNKNOWN
         self.waiters: list[Stream] | None = None
-        self.n_sms = 0
-        self.n_threads = 0
+        self.n_blocks = 0
+        self.block_sms = 0
+        self.block_threads = 0
+        self.n_resident = 0
         self.latch: Latch | None = None
         self.ticket = 0
         self.engine: CopyEngine | None = None

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from poolbench.analysis.ranges import NOBODY, LastUsers
 from poolbench.backends.model.blocks import (
     ENDLESS,
     Block,
@@ -34,6 +33,7 @@ from poolbench.backends.model.blocks import (
 from poolbench.backends.model.chunks import Chunks
 from poolbench.backends.model.ops import UNKNOWN, Op
 from poolbench.backends.model.profile import DeviceProfile
+from poolbench.backends.model.ranges import Ranges
 from poolbench.backends.model.streams import NOTHING_KNOWN, Clock
 from poolbench.domain import AttributeSet, Outcome
 
@@ -114,8 +114,7 @@ class Pool:
         self._n_spare = 0
         self._pending: dict[int, _Pending] = {}
         self._live: dict[int, tuple[Block, int]] = {}
-        self._users = LastUsers()
-        self._frees: list[Op] = []
+        self._freed: Ranges[Op] = Ranges()
         self._host: Clock = NOTHING_KNOWN
         self._host_floor = 0
         self.used = 0
@@ -130,16 +129,18 @@ class Pool:
         self.used_high = self.used
         self.reserved_high = self.reserved
 
+    def _rounded(self, size: int) -> int:
+        return max(self._granule, -(-size // self._granule) * self._granule)
+
     # --- the calls --------------------------------------------------------------------------
 
     def allocate(self, size: int, stream: int, clock: Clock, now_ns: int) -> Grant:
         """`clock`: what `stream` comes after, of other streams."""
-        need = max(self._granule, -(-size // self._granule) * self._granule)
+        need = self._rounded(size)
         attributes = self._attributes
         grant = Grant()
         pending = self._pending.get(stream)
         if pending is None:
-            # Streams are in the order in which they first used the pool: rule 6 goes by it.
             pending = self._pending[stream] = _Pending()
         block = pending.by_size.best(need) or self._backed(need)
         grown: list[int] = []
@@ -170,14 +171,13 @@ class Pool:
     def free(self, address: int, op: Op) -> int:
         """Gives a block back at `op`'s place in its stream; the bytes that were asked for."""
         block, size = self._live.pop(address)
-        self._users.put(block.begin, block.end, len(self._frees))
-        self._frees.append(op)
         self.used -= size
         stream = op.stream_id
         pending = self._pending.get(stream)
         if pending is None:
             pending = self._pending[stream] = _Pending()
         block.state, block.point = State.PENDING, op
+        self._claim_back(block, stream)
         for neighbour, absorb in (
             (block.previous, absorb_previous),
             (block.following, absorb_following),
@@ -186,11 +186,38 @@ class Pool:
                 point = neighbour.point
                 assert point is not None
                 if point.stream_id == stream:
-                    pending.by_size.remove(neighbour, point.seq)
+                    if point is not op:
+                        pending.by_size.remove(neighbour, point.seq)
                     absorb(block)
         pending.by_size.add(block, op.seq)
         pending.log.append((op, block))
+        self._freed.put(block.begin, block.end, op)
         return size
+
+    def _claim_back(self, block: Block, stream: int) -> None:
+        """Free neighbours that `stream` itself freed last become pending again, with `block`'s free
+        as the one that counts, although their own frees are over (measured)."""
+
+        def is_own(op: Op) -> bool:
+            return op.stream_id == stream
+
+        below, above = block.previous, block.following
+        if below is not None and below.state is State.FREE:
+            begin = self._freed.run_below(block.begin, below.begin, is_own)
+            if begin < below.end:
+                self._leave_free(below)
+                if begin > below.begin:
+                    self._enter_free(split(below, begin))
+                below.state, below.point = State.PENDING, block.point
+        if above is not None and above.state is State.FREE:
+            end = self._freed.run_above(block.end, above.end, is_own)
+            if end > above.begin:
+                self._leave_free(above)
+                own = above
+                if end < above.end:
+                    own = split(above, end)
+                    self._enter_free(above)
+                own.state, own.point = State.PENDING, block.point
 
     def host_knows(self, clock: Clock, floor: int) -> int:
         """The host has synchronised: it knows of every op up to `floor`, and by stream up to
@@ -293,7 +320,7 @@ class Pool:
                 if chunk < 0:
                     break
                 self._chunks.unmap(chunk)
-                self._users.put(*self._chunks.span(chunk), NOBODY)
+                self._freed.forget(*self._chunks.span(chunk))
                 self._n_spare -= 1
                 n_chunks -= 1
 
@@ -310,10 +337,11 @@ class Pool:
     # --- rule 6 -----------------------------------------------------------------------------
 
     def _pending_elsewhere(self, need: int, stream: int) -> Block | None:
-        """Of the stream that used the pool first among those with a block large enough."""
-        for other, pending in self._pending.items():
+        """Of the stream that was created first among those with a block large enough (measured):
+        streams have numbers in the order of their creation."""
+        for other in sorted(self._pending):
             if other != stream:
-                block = pending.by_size.best(need)
+                block = self._pending[other].by_size.best(need)
                 if block is not None:
                     return block
         return None
@@ -332,36 +360,38 @@ class Pool:
             taken = split(block, block.begin + need)
             by_size.add(block, point.seq)
             return taken
+        self._leave_free(block)
+        if block.size == need:
+            return block
+        taken = split(block, block.begin + need)
+        self._enter_free(block)
+        return taken
+
+    def _leave_free(self, block: Block) -> None:
+        """Takes `block` out of the index, before anything about it changes."""
         self._n_spare -= self._chunks.n_spare(block)
         if block is not self._tail:
             self._free.remove(block, block.begin)
-            if block.size == need:
-                return block
-        taken = split(block, block.begin + need)
+
+    def _enter_free(self, block: Block) -> None:
         if block is not self._tail:
             self._free.add(block, block.begin)
         self._n_spare += self._chunks.n_spare(block)
-        return taken
 
     def _make_free(self, block: Block) -> None:
         """Any stream may have it; neighbours join."""
         block.state, block.point = State.FREE, None
         previous, following = block.previous, block.following
         if previous is not None and previous.state is State.FREE:
-            self._n_spare -= self._chunks.n_spare(previous)
-            self._free.remove(previous, previous.begin)
+            self._leave_free(previous)
             absorb_previous(block)
         assert following is not None  # the tail comes after every block
         if following.state is State.FREE:
-            self._n_spare -= self._chunks.n_spare(following)
+            self._leave_free(following)
             if following is self._tail:
                 self._tail = block
-            else:
-                self._free.remove(following, following.begin)
             absorb_following(block)
-        if block is not self._tail:
-            self._free.add(block, block.begin)
-        self._n_spare += self._chunks.n_spare(block)
+        self._enter_free(block)
 
     # --- names ------------------------------------------------------------------------------
 
@@ -374,15 +404,14 @@ class Pool:
             grant.reused_row = grant.wait_for.row
             return
         weakest = (-1, -1, -1)
-        for piece in self._users.pieces(taken.begin, taken.end):
-            if piece.user == NOBODY:
+        for _, _, op in self._freed.pieces(taken.begin, taken.end):
+            if op is None:
                 outcome, done, row = Outcome.SLACK, -1, -1
                 if grown:
                     outcome = Outcome.GROWN
                 elif grant.n_remapped:
                     outcome = Outcome.REMAPPED
             else:
-                op = self._frees[piece.user]
                 outcome, done, row = self._relation(op, stream, clock), op.done_ns, op.row
             weakest = max(weakest, (_RANK[outcome], done, row))
         grant.outcome = WEAKEST_LAST[weakest[0]]

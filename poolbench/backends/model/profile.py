@@ -1,9 +1,9 @@
 """Device profiles: the numbers that the model computes with, and where each of them comes from.
 
 Pure.  Times are nanoseconds (rates: nanoseconds per MiB or per chunk), sizes bytes, bandwidths
-bytes per nanosecond (which is GB/s).  Sources, as `docs/model.md` names them: [P] measured with a script
-on one NVIDIA H200, driver 580.159.04, in December 2026; [D] data sheet or programming guide;
-[A] assumed.
+bytes per nanosecond (which is GB/s).  Sources, as `docs/model.md` names them: [P] measured with a
+script on one NVIDIA H200, driver 580.159.04, in December 2026; [D] data sheet or programming
+guide; [A] assumed.
 """
 
 from __future__ import annotations

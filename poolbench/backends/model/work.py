@@ -23,11 +23,13 @@ _WARP = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """A kernel: its time, and what it occupies (whole multiprocessors, or thread slots)."""
+    """A kernel: its blocks, what each of them occupies (a multiprocessor of its own, thread slots),
+    and the time that it takes if all of its blocks run at once."""
 
     duration_ns: int
-    n_sms: int = 0
-    n_threads: int = 0
+    n_blocks: int
+    block_sms: int
+    block_threads: int
 
 
 def unpredictable(plan: Plan) -> str | None:
@@ -48,12 +50,11 @@ def unpredictable(plan: Plan) -> str | None:
     return f"the model cannot time a kernel of one's own: {', '.join(unknown)} (no predicted time)"
 
 
-def _residents(grid: Grid, profile: DeviceProfile) -> int:
-    """Blocks of `grid` that one multiprocessor takes at a time."""
+def _slots(grid: Grid, profile: DeviceProfile) -> int:
+    """Thread slots that one block keeps others from: there is a limit on blocks, too."""
+    most = profile.blocks_per_multiprocessor
     threads = -(-max(1, grid.threads) // _WARP) * _WARP
-    return max(
-        1, min(profile.blocks_per_multiprocessor, profile.threads_per_multiprocessor // threads)
-    )
+    return max(threads, profile.threads_per_multiprocessor // most)
 
 
 def _share(grid: Grid, profile: DeviceProfile) -> float:
@@ -63,21 +64,10 @@ def _share(grid: Grid, profile: DeviceProfile) -> float:
     if grid.share is not None:
         return math.ceil(grid.share * n_sms) / n_sms
     blocks = max(1, grid.blocks or 1)
-    per_sm = min(_residents(grid, profile), -(-blocks // n_sms)) * grid.threads
+    residents = profile.threads_per_multiprocessor // _slots(grid, profile)
+    per_sm = min(residents, -(-blocks // n_sms)) * grid.threads
     busy = min(1.0, 2 * per_sm / profile.threads_per_multiprocessor)
     return min(n_sms, blocks) / n_sms * busy
-
-
-def _occupied(grid: Grid, profile: DeviceProfile) -> tuple[int, int, int]:
-    """Multiprocessors taken whole, thread slots taken, and waves of blocks."""
-    n_sms = profile.n_multiprocessors
-    if grid.share is not None:
-        return max(1, math.ceil(grid.share * n_sms)), 0, 1
-    blocks = max(1, grid.blocks or 1)
-    residents = _residents(grid, profile)
-    slots = profile.threads_per_multiprocessor // residents
-    waves = -(-blocks // (n_sms * residents))
-    return 0, min(blocks, n_sms * residents) * min(slots, max(_WARP, grid.threads)), waves
 
 
 def _touched(work: Touch, buffers: Sequence[BufferSpec]) -> int:
@@ -90,23 +80,36 @@ def footprint(
     kernels: Sequence[KernelSource],
     profile: DeviceProfile,
 ) -> Footprint:
-    """A launch, with the whole duration it needs once it has started."""
-    n_sms, n_threads, waves = _occupied(step.grid, profile)
-    work = step.work
+    """What a launch needs."""
+    work, grid = step.work, step.grid
     match work:
         case Spin():
-            duration = work.duration_ns * waves
+            duration = work.duration_ns
         case Touch():
-            rate = profile.touch_rate * _share(step.grid, profile)
+            rate = profile.touch_rate * _share(grid, profile)
             duration = max(profile.short_kernel_ns, round(_touched(work, buffers) / rate))
         case Compute():
-            rate = profile.flops_rate * _share(step.grid, profile)
+            rate = profile.flops_rate * _share(grid, profile)
             duration = max(profile.short_kernel_ns, round(work.flops / rate))
         case Custom():
             duration = kernels[work.kernel].predicted_ns or 0
         case _:
             assert_never(work)
-    return Footprint(duration_ns=duration, n_sms=n_sms, n_threads=n_threads)
+    return _footprint(grid, duration, profile)
+
+
+def _footprint(grid: Grid, duration_ns: int, profile: DeviceProfile) -> Footprint:
+    if grid.share is not None:
+        n_sms = max(1, math.ceil(grid.share * profile.n_multiprocessors))
+        return Footprint(
+            duration_ns=duration_ns, n_blocks=n_sms, block_sms=1, block_threads=_THREADS
+        )
+    return Footprint(
+        duration_ns=duration_ns,
+        n_blocks=max(1, grid.blocks or 1),
+        block_sms=0,
+        block_threads=_slots(grid, profile),
+    )
 
 
 def memory_footprint(size: int, profile: DeviceProfile) -> Footprint:
@@ -115,7 +118,7 @@ def memory_footprint(size: int, profile: DeviceProfile) -> Footprint:
     grid = Grid(blocks=blocks, threads=_THREADS)
     rate = profile.touch_rate * _share(grid, profile)
     duration = max(profile.short_kernel_ns, round(size / rate))
-    return Footprint(duration_ns=duration, n_threads=blocks * _THREADS)
+    return _footprint(grid, duration, profile)
 
 
 def copy_ns(step: Memcpy, profile: DeviceProfile) -> int:

@@ -1,0 +1,93 @@
+"""What each byte of an address space was last used for.
+
+Disjoint ranges in the order of their addresses, half open, each with a value; gaps have none.  A
+change costs a binary search plus the ranges that it replaces.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Ranges(Generic[T]):
+    """A map from addresses to values."""
+
+    __slots__ = ("_begins", "_ends", "_values")
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._ends: list[int] = []
+        self._values: list[T] = []
+
+    def _span(self, begin: int, end: int) -> tuple[int, int]:
+        """Indices of the ranges that share a byte with [begin, end)."""
+        first = bisect_right(self._begins, begin)
+        if first and self._ends[first - 1] > begin:
+            first -= 1
+        return first, bisect_left(self._begins, end, first)
+
+    def pieces(self, begin: int, end: int) -> list[tuple[int, int, T | None]]:
+        """The parts of [begin, end) in order; together they cover it."""
+        first, last = self._span(begin, end)
+        found: list[tuple[int, int, T | None]] = []
+        at = begin
+        for index in range(first, last):
+            left, right = max(self._begins[index], begin), min(self._ends[index], end)
+            if left > at:
+                found.append((at, left, None))
+            found.append((left, right, self._values[index]))
+            at = right
+        if at < end:
+            found.append((at, end, None))
+        return found
+
+    def put(self, begin: int, end: int, value: T) -> None:
+        self._replace(begin, end, ([begin], [end], [value]))
+
+    def forget(self, begin: int, end: int) -> None:
+        self._replace(begin, end, ([], [], []))
+
+    def _replace(self, begin: int, end: int, by: tuple[list[int], list[int], list[T]]) -> None:
+        first, last = self._span(begin, end)
+        begins, ends, values = by
+        if first < last:
+            if self._begins[first] < begin:
+                begins.insert(0, self._begins[first])
+                ends.insert(0, begin)
+                values.insert(0, self._values[first])
+            if self._ends[last - 1] > end:
+                begins.append(end)
+                ends.append(self._ends[last - 1])
+                values.append(self._values[last - 1])
+        self._begins[first:last] = begins
+        self._ends[first:last] = ends
+        self._values[first:last] = values
+
+    def run_below(self, end: int, limit: int, is_wanted: Callable[[T], bool]) -> int:
+        """Where the unbroken run of wanted values begins that ends at `end`; not below `limit`."""
+        index = bisect_left(self._begins, end) - 1
+        at = end
+        while index >= 0 and at > limit:
+            if self._ends[index] < at or not is_wanted(self._values[index]):
+                break
+            at = max(limit, self._begins[index])
+            index -= 1
+        return at
+
+    def run_above(self, begin: int, limit: int, is_wanted: Callable[[T], bool]) -> int:
+        """Where the run of wanted values ends that begins at `begin`; not above `limit`."""
+        index = max(0, bisect_right(self._begins, begin) - 1)
+        at = begin
+        while index < len(self._begins) and at < limit:
+            if self._begins[index] > at:
+                break
+            if self._ends[index] > at:
+                if not is_wanted(self._values[index]):
+                    break
+                at = min(limit, self._ends[index])
+            index += 1
+        return at
