@@ -58,9 +58,8 @@ _OF_BACKING = {
 def classify(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:
     """`steps` with `outcome` and `waited_for` of every allocation filled in.
 
-    `waited_for` is the row of the free that the allocation waited for, or whose bytes it got
-    without waiting (the weakest piece's, and among equal pieces the one that completed last); -1
-    where memory was not reused.
+    `waited_for` is the row of the free whose block was reused (the weakest piece's, and among equal
+    pieces the one that completed last); -1 where memory was not reused.
     """
     outcome = np.full(len(steps.outcome), NONE, dtype=np.int8)
     waited_for = np.full(len(steps.outcome), NONE, dtype=np.int64)
@@ -231,19 +230,15 @@ class _Reading:
         return max(kinds, key=_RANK.__getitem__), NONE
 
     def _reuse(self, own: int, block: int, row: int, *, can_grow: bool) -> tuple[Outcome, int]:
-        """The block's free decides; it is also what an inserted wait is for.  For any other reuse
-        the row is that of the bytes' own free."""
+        """The block's free decides, unless the trace disproves that the bytes were part of it."""
         evidence = self._evidence
-        relation = evidence.relation(block, row, self._host_knows_until)
-        found = evidence.fits(block, row, relation, can_grow=can_grow)
-        if found is None and own != block:
-            own_relation = evidence.relation(own, row, self._host_knows_until)
-            found = evidence.fits(own, row, own_relation, can_grow=can_grow)
+        for free_row in dict.fromkeys((block, own)):
+            relation = evidence.relation(free_row, row, self._host_knows_until)
+            found = evidence.fits(free_row, row, relation, can_grow=can_grow)
             if found is not None:
-                return found, own
-        if found is None:
-            found = evidence.looks_like(block, row, relation)
-        return found, block if found is Outcome.INTERNAL_DEPENDENCY else own
+                return found, free_row
+        relation = evidence.relation(block, row, self._host_knows_until)
+        return evidence.looks_like(block, row, relation), block
 
     def _put(self, begin: int, end: int, user: int) -> None:
         self._users.put(begin, end, user)
