@@ -1,4 +1,4 @@
-"""docs/scenario-language.md against the models: nothing left out, and every example holds."""
+"""docs/scenario-language.md against the models: nothing left out; examples hold, README's too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,16 @@ from poolbench.scenario import schema
 from poolbench.scenario.load import load_text
 from poolbench.scenario.values import DrawKind
 
-TEXT = (Path(__file__).parents[2] / "docs" / "scenario-language.md").read_text()
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "scenario-language.md").read_text()
+
+
+def examples(text: str) -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+
+
+EXAMPLES = examples(TEXT)
+ALL_EXAMPLES = [*EXAMPLES, *examples((ROOT / "README.md").read_text())]
 STEP_ROWS = dict(re.findall(r"^\| `(\w+)` \| `(\{.*\})` \|", TEXT, flags=re.MULTILINE))
 
 HEADS: tuple[type[BaseModel], ...] = (
@@ -74,8 +82,8 @@ def test_closed_sets_are_complete() -> None:
     assert [word for word in words if not is_mentioned(word)] == []
 
 
-@pytest.mark.parametrize("text", EXAMPLES, ids=range(len(EXAMPLES)))
+@pytest.mark.parametrize("text", ALL_EXAMPLES, ids=range(len(ALL_EXAMPLES)))
 def test_examples_check(text: str) -> None:
-    """Every example of the reference is a scenario without a fault or a warning."""
+    """Every example of the reference and of the README is a scenario without fault or warning."""
     scenario = load_text(text, file="example.yaml", folder=None)
     assert check(scenario) == ()
