@@ -59,6 +59,13 @@ class Evidence:
         due = max(begin + self.floor_ns, self.steps.host_end_ns[row] + ISSUE_NS)
         return begin != NONE and bool(end - due > self.margin_ns)
 
+    def has_waited_for(self, free_row: int, row: int) -> bool:
+        """It went on when this free was over, as far as that is known, and not at some other time:
+        a stream may stand still for reasons of its own."""
+        done = self.completions.of(free_row)
+        late = self.steps.device_end_ns[row] - done
+        return self.has_waited(row) and bool(done == NONE or late <= ISSUE_NS + self.margin_ns)
+
     def relation(self, free_row: int, row: int, host_knows_until: int) -> Relation:
         """`host_knows_until`: all rows before this one were seen complete by the host, through a
         synchronisation that is no step of the plan."""
@@ -129,7 +136,7 @@ class Evidence:
     def _by_the_clock(self, free_row: int, row: int, moment: _Moment, *, can_grow: bool) -> Outcome:
         if moment is _Moment.BEFORE:
             return Outcome.OPPORTUNISTIC
-        if moment is _Moment.AFTER or self.has_waited(row):
+        if moment is _Moment.AFTER or self.has_waited_for(free_row, row):
             return Outcome.INTERNAL_DEPENDENCY
         is_late = self.completions.of(free_row) > self.steps.host_end_ns[row]
         return Outcome.INTERNAL_DEPENDENCY if is_late and not can_grow else Outcome.OPPORTUNISTIC

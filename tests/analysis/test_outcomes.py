@@ -145,17 +145,29 @@ def test_a_pending_free_is_an_internal_dependency(row: str) -> None:
     ("done_us", "span_us", "expected"),
     [
         (20.5, 1.5, "opportunistic"),
-        (20.5, 40.0, "internal_dependency"),
+        (20.5, 200.0, "opportunistic"),
+        (22.0, 9.5, "internal_dependency"),
         (21.5, 1.5, "internal_dependency"),
         (19.5, 1.5, "opportunistic"),
     ],
 )
 def test_near_the_call_the_wait_decides(done_us: float, span_us: float, expected: str) -> None:
-    """Within the clock's margin, an allocation that stood still for long has waited; one that did
-    not found the free complete, unless that was over after the call in a pool without room."""
+    """Within the clock's margin, an allocation that stood still until the free was over has waited;
+    one that did not, or for another reason, found it complete, unless that was over after the call
+    in a pool without room."""
     plan = hand_over("111", [], max_size=64 * MIB)
     recording = reused(plan).device(1, 10, done_us).device(2, 20, 20 + span_us)
     assert outcomes(recording)[1] == (expected, 1)
+
+
+def test_without_a_completion_time_the_wait_decides() -> None:
+    """Nothing on the free's stream has a time: standing still is all the evidence."""
+    plan = hand_over("111", [], max_size=64 * MIB)
+    recording = reused(plan)
+    for row in (0, 1):
+        recording.steps.device_begin_ns[row] = recording.steps.device_end_ns[row] = NONE
+    assert outcomes(recording)[1] == ("opportunistic", 1)
+    assert outcomes(recording.device(2, 20, 500))[1] == ("internal_dependency", 1)
 
 
 def test_near_the_call_room_to_grow_speaks_for_opportunistic() -> None:
