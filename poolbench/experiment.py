@@ -72,7 +72,7 @@ def conduct(
     before = backend.environment()
     store.create(directory, experiment.scenario)
     ledger = _Ledger(experiment, backend, directory, effort, circumstances, before)
-    ledger.write(after=None)
+    ledger.start()
     fault: PoolbenchError | None = None
     try:
         given_up = measure(
@@ -120,6 +120,12 @@ class _Ledger:
         self._plans = {plan.case: plan for plan in experiment.plans}
         self._traces: dict[Case, list[Trace]] = {}
         self._results: dict[Case, CaseResult] = {}
+        self._next_write_s = 0.0
+
+    def start(self) -> None:
+        """Write the record while it has no cases: it is readable from here on.  How long that took
+        says nothing of the writes to come, since it pays for imports."""
+        self.write(after=None)
         self._next_write_s = 0.0
 
     def take(self, trace: Trace) -> None:

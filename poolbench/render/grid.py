@@ -62,7 +62,8 @@ def width_of(columns: Sequence[Laid]) -> int:
 
 
 def fold(columns: Sequence[Laid], width: int | None) -> list[tuple[Laid, ...]]:
-    """The columns of each part; groups stay whole and in order.  `None`: a single part.
+    """The columns of each part.  A group of columns stays whole and goes to the first part that has
+    room for it; `None` makes a single part.
 
     A group that is wider than the terminal all by itself makes a part that is too wide.
     """
@@ -71,15 +72,21 @@ def fold(columns: Sequence[Laid], width: int | None) -> list[tuple[Laid, ...]]:
     for column in columns:
         if not column.is_key:
             groups.setdefault(column.column.group, []).append(column)
-    parts: list[tuple[Laid, ...]] = []
-    part = list(keys)
+    parts: list[list[Laid]] = [keys]
     for group in groups.values():
-        is_too_wide = width is not None and width_of([*part, *group]) > width
-        if is_too_wide and len(part) > len(keys):
-            parts.append(tuple(part))
-            part = list(keys)
-        part += group
-    return [*parts, tuple(part)]
+        part = next(
+            (
+                part
+                for part in parts
+                if width is None or part == keys or width_of([*part, *group]) <= width
+            ),
+            None,
+        )
+        if part is None:
+            parts.append([*keys, *group])
+        else:
+            parts[parts.index(part)] = [*part, *group]
+    return [tuple(part) for part in parts]
 
 
 def lines_of(table: Table, width: int | None) -> list[Text]:

@@ -15,7 +15,7 @@ def source(record: RunRecord) -> str:
     """`measured on NVIDIA H200, driver 580.159.04`, or that nothing was measured."""
     where = record.before
     if record.is_predicted:
-        return f"PREDICTED by the model (profile {where.device}), not measured"
+        return f"PREDICTED by the model, not measured: {where.device}"
     return f"measured on {where.device}, driver {where.driver}"
 
 
@@ -37,7 +37,10 @@ def device_text(record: RunRecord) -> str:
     where = record.before
     memory = f"{where.memory_total / 2**30:.0f} GiB"
     text = f"{where.device}, {where.n_multiprocessors} multiprocessors, {memory}"
-    text = f"{text}, driver {where.driver}, CUDA {where.cuda}"
+    if where.driver:
+        text = f"{text}, driver {where.driver}"
+    if where.cuda:
+        text = f"{text}, CUDA {where.cuda}"
     if record.is_predicted:
         return f"model of {text}: {PREDICTED}"
     return text

@@ -80,7 +80,8 @@ def _columns(keys: frozenset[str]) -> list[Entry]:
     if OVER_DEFAULT in keys:
         entries.append(("×default, ×111", "makespan over that of the row default, or else 111"))
     entries.append(("waits", "allocations that the driver made wait for a free on another stream"))
-    entries.append(("wait total", "how long streams stood still for these waits"))
+    if "inserted_wait_us_total" in keys:
+        entries.append(("wait total", "how long streams stood still for these waits"))
     if "alloc_host_us_median" in keys:
         entries.append(("alloc host, worst", "host time of one allocation call: median, slowest"))
     if "free_host_us_median" in keys:

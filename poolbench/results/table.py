@@ -62,7 +62,9 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
 )
 """Columns in the order of the table; a group is never torn apart."""
 
-_ONLY_IF_NONZERO = frozenset({*REUSE, "n_latch_timeouts", "n_corrupt_bytes"})
+_ONLY_IF_NONZERO = frozenset(
+    {*REUSE, "inserted_wait_us_total", "n_latch_timeouts", "n_corrupt_bytes"}
+)
 _ONLY_IF_KNOWN = frozenset(
     {
         "makespan_us_iqr",
@@ -94,7 +96,7 @@ _HEADERS: dict[str, tuple[str, ...]] = {
 }
 _SAME_SCALE = (
     ("makespan_us_median", "makespan_us_iqr", "makespan_cold_us_median"),
-    ("alloc_host_us_median", "alloc_host_us_max", "free_host_us_median"),
+    ("alloc_host_us_median", "alloc_host_us_max"),
     ("reserved_high_bytes", "used_high_bytes"),
     ("sync_host_us_median", "sync_host_us_max"),
 )

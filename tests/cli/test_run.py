@@ -255,10 +255,11 @@ def test_bad_arguments(
 
 def test_same_name_twice(cli: Cli, backend: FakeBackend, tmp_path: Path) -> None:
     """Two scenarios of one name would share a directory."""
-    path = write_scenario(tmp_path)
-    ended = cli("run", path, path)
+    (tmp_path / "other").mkdir()
+    ended = cli("run", write_scenario(tmp_path), write_scenario(tmp_path / "other"))
     assert ended.code == 2
     assert "tiny" in ended.err
+    assert backend.asked == []
 
 
 def test_no_gpu(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +288,7 @@ def test_model_defaults_to_one_run(cli: Cli, backend: FakeBackend, tmp_path: Pat
     """A deterministic prediction is not repeated unless asked, and says that it is one."""
     backend.kind_ = BackendKind.MODEL
     ended = cli("run", write_scenario(tmp_path), "--output", "out")
-    assert ended.out.startswith("tiny: PREDICTED by the model (profile h200), not measured\n")
+    assert ended.out.startswith("tiny: PREDICTED by the model, not measured: h200\n")
     assert len(backend.asked) == 20
     cli("run", write_scenario(tmp_path), "--output", "more", "--repeats", "3", "--warmup", "1")
     assert len(backend.asked) == 20 + 50

@@ -35,7 +35,7 @@ def test_axes_are_columns() -> None:
 def test_prediction_is_marked() -> None:
     """In the title and in every row; a measurement nowhere."""
     text = to_markdown([hand_over(BackendKind.MODEL)])
-    assert text.splitlines()[0].endswith("not measured")
+    assert "PREDICTED by the model, not measured" in text.splitlines()[0]
     assert all("predicted, not measured" in row for row in table_of(text)[2:])
     assert "predicted" not in to_markdown([hand_over(BackendKind.CUDA)]).lower()
 

@@ -86,8 +86,8 @@ def environment(backend: BackendKind) -> Environment:
     return Environment(
         backend=backend.value,
         device="NVIDIA H200" if is_measured else "h200",
-        driver="580.159.04",
-        cuda="13.0",
+        driver="580.159.04" if is_measured else "",
+        cuda="13.0" if is_measured else "",
         compute_capability="9.0",
         n_multiprocessors=132,
         memory_total=139 * 2**30,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len  # noqa: TID251
@@ -39,14 +37,16 @@ def test_fold(table: Table, width: int) -> None:
     others = [one for one in laid if not one.is_key]
     parts = fold(laid, width)
     assert all(list(part[: len(keys)]) == keys for part in parts)
-    assert [one for part in parts for one in part[len(keys) :]] == others
-    for part in parts:
-        groups = {one.column.group for one in part[len(keys) :]}
-        assert width_of(part) <= width or len(groups) <= 1
-    for first, second in pairwise(parts):
-        assert not {one.column.group for one in first[1:]} & {
-            one.column.group for one in second[1:]
-        }
+    placed = [one for part in parts for one in part[len(keys) :]]
+    assert sorted(placed, key=laid.index) == others
+    where: dict[int, set[int]] = {}
+    for at, part in enumerate(parts):
+        own = part[len(keys) :]
+        assert list(own) == sorted(own, key=laid.index)
+        for one in own:
+            where.setdefault(one.column.group, set()).add(at)
+        assert width_of(part) <= width or len({one.column.group for one in own}) <= 1
+    assert all(len(found) == 1 for found in where.values())
     assert len(fold(laid, None)) == 1
 
 

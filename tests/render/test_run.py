@@ -85,7 +85,7 @@ def test_folding_loses_nothing(name: str) -> None:
 def test_prediction_is_marked() -> None:
     """A prediction says so in its title and in every row; a measurement never does."""
     lines = page(hand_over(BackendKind.MODEL), 140).splitlines()
-    assert lines[0].endswith("PREDICTED by the model (profile h200), not measured")
+    assert lines[0].endswith("PREDICTED by the model, not measured: h200")
     rows = [line.split() for line in lines if line.split()[:1] in [[name] for name in ROW_NAMES]]
     table = rows[: len(ROW_NAMES)]
     assert [row[0] for row in table] == ROW_NAMES
