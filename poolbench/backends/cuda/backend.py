@@ -7,6 +7,7 @@ costs the run in question, which gets a status and a reason.
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -35,10 +36,19 @@ class _Lost(Exception):
 
 
 class CudaBackend:
-    """Runs plans on one GPU; `time_limit_s` bounds a single run."""
+    """Runs plans on one GPU; `time_limit_s` bounds a single run.
 
-    def __init__(self, device: int = 0, time_limit_s: float = 60.0) -> None:
+    `worker` is the function of the worker process, which answers as `worker.serve` does.
+    """
+
+    def __init__(
+        self,
+        device: int = 0,
+        time_limit_s: float = 60.0,
+        worker: Callable[[Connection, int], None] = serve,
+    ) -> None:
         self._ordinal = device
+        self._worker = worker
         self._time_limit_s = time_limit_s
         self._process: SpawnProcess | None = None
         self._connection: Connection | None = None
@@ -92,7 +102,7 @@ class CudaBackend:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=serve, args=(theirs, self._ordinal), name="poolbench-gpu", daemon=True
+            target=self._worker, args=(theirs, self._ordinal), name="poolbench-gpu", daemon=True
         )
         process.start()
         theirs.close()
