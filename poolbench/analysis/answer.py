@@ -15,7 +15,7 @@ from poolbench.analysis.attribute_sentences import (
 from poolbench.analysis.blocks import Block, blocks_of, makespan_of
 from poolbench.analysis.quantities import say_count, say_size, say_us_span
 from poolbench.analysis.sentences import capital, listed, pools_of, span, tail
-from poolbench.analysis.statistics import are_same
+from poolbench.analysis.statistics import SAME_SHARE, are_same
 from poolbench.domain import AttributeSet, Baseline, Status, row_name
 from poolbench.findings import CaseResult, InsertedWait
 from poolbench.results.record import RunRecord
@@ -39,9 +39,9 @@ def answer(record: RunRecord) -> tuple[str, ...]:
         *_without_result(blocks),
         *_internal_dependencies(blocks),
         *_out_of_memory(blocks),
-        *_not_exercised(blocks),
         *cost_of_internal(blocks, is_exact=is_exact),
         *attribute_effects(blocks, is_exact=is_exact),
+        *_not_exercised(blocks),
         *_against_ideal(blocks, is_exact=is_exact),
         *_growth(blocks),
     ][:MAX_SENTENCES] or ["No row with a pool has been run: this says nothing about attributes."]
@@ -163,7 +163,7 @@ def _not_exercised(blocks: Sequence[Block]) -> Iterable[str]:
 
 def _against_ideal(blocks: Sequence[Block], *, is_exact: bool) -> Iterable[str]:
     """The best and the worst row against the preallocated ideal of the same axis values."""
-    found: list[tuple[float, Block, CaseResult]] = []
+    found: list[_Ratio] = []
     n_pools = len(pools_of(blocks))
     is_enough = True
     all_same = True
@@ -182,24 +182,30 @@ def _against_ideal(blocks: Sequence[Block], *, is_exact: bool) -> Iterable[str]:
     if not is_enough:
         yield "Times are undecided: fewer than 3 repetitions."
         return
-    rows = "Every row" if len(found) == n_pools else "Every row that ended ok"
+    rows = "Rows with a pool" if len(found) == n_pools else "Rows with a pool that ended ok"
     if all_same:
-        yield f"{rows} takes as long as preallocated memory, within the noise."
+        yield f"{rows} take as long as preallocated memory, within the noise."
         return
     best, worst = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
-    if worst[0] - best[0] <= 0.02 * best[0]:
-        yield f"{rows} takes {best[0]:.2f} times as long as preallocated memory."
+    if worst[0] - best[0] <= SAME_SHARE * best[0]:
+        yield f"{rows} take {best[0]:.2f} times as long as preallocated memory."
         return
     yield (
-        f"Against preallocated memory: {best[0]:.2f} times as long at best ({_name(best)}), "
-        f"{worst[0]:.2f} at worst ({_name(worst)})."
+        f"Against preallocated memory: {best[0]:.2f} times as long at best "
+        f"({_name(best, found)}), {worst[0]:.2f} at worst ({_name(worst, found)})."
     )
 
 
-def _name(one: tuple[float, Block, CaseResult]) -> str:
-    axes = ", ".join(f"{name} {text}" for name, text in one[1].axes)
-    row = f"row {row_name(one[2].case.row)}"
-    return f"{row}, {axes}" if axes else row
+_Ratio = tuple[float, Block, CaseResult]
+
+
+def _name(one: _Ratio, found: Sequence[_Ratio]) -> str:
+    """`row 000, n 4`; the axis values alone where all rows of the block are alike."""
+    beside = [ratio for ratio, block, _ in found if block.axes == one[1].axes]
+    is_alike = max(beside) - min(beside) <= SAME_SHARE * min(beside)
+    axes = [f"{name} {text}" for name, text in one[1].axes]
+    row = "every row" if is_alike and len(beside) > 1 else f"row {row_name(one[2].case.row)}"
+    return ", ".join([row, *axes])
 
 
 def _growth(blocks: Sequence[Block]) -> Iterable[str]:
@@ -208,9 +214,5 @@ def _growth(blocks: Sequence[Block]) -> Iterable[str]:
     counts = [one.findings.n_grown for one in known if one.findings]
     if not counts or min(counts) == max(counts):
         return
-    least = [one for one in known if one.findings and one.findings.n_grown == min(counts)]
     most = [one for one in known if one.findings and one.findings.n_grown == max(counts)]
-    yield (
-        f"The pool grew {min(counts)} times at least{tail(blocks, least)} "
-        f"and {max(counts)} times at most{tail(blocks, most)}."
-    )
+    yield f"The pool grew {min(counts)} to {max(counts)} times; the most{tail(blocks, most)}."

@@ -5,7 +5,7 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from poolbench.analysis.statistics import Measured
@@ -69,18 +69,30 @@ def rows_text(results: Sequence[CaseResult]) -> str:
 def where_text(blocks: Sequence[Block], chosen: Sequence[Block]) -> str:
     """Which axis values single out the chosen blocks; empty where all blocks are chosen.
 
-    `only where pool.max_size is 128MiB or less`, if one axis decides; else how many they are.
+    `only where pool.max_size is 128MiB or less`, if single axes decide; else how many they are.
     """
     if not chosen or len(chosen) == len(blocks):
         return ""
     inside = {block.axes for block in chosen}
-    for index, (name, _) in enumerate(blocks[0].axes):
-        values = list(dict.fromkeys(block.axes[index][1] for block in blocks))
-        hit = [value for value in values if any(axes[index][1] == value for axes in inside)]
-        decides = all((block.axes[index][1] in hit) == (block.axes in inside) for block in blocks)
-        if decides:
-            return f"only where {name} is {_values_text(values, hit)}"
-    return f"only in {len(chosen)} of {len(blocks)} combinations of axis values"
+    values = [list(dict.fromkeys(column)) for column in _columns(block.axes for block in blocks)]
+    hits = [set(column) for column in _columns(inside)]
+    n_picked = sum(
+        all(text in hit for (_, text), hit in zip(block.axes, hits, strict=True))
+        for block in blocks
+    )
+    if n_picked != len(inside):
+        return f"only in {len(chosen)} of {len(blocks)} combinations of axis values"
+    parts = [
+        f"{name} is {_values_text(known, [value for value in known if value in hit])}"
+        for (name, _), known, hit in zip(blocks[0].axes, values, hits, strict=True)
+        if len(hit) < len(known)
+    ]
+    return f"only where {' and '.join(parts)}"
+
+
+def _columns(axes: Iterable[Axes]) -> list[list[str]]:
+    """The values of each axis, over all combinations."""
+    return [[text for _, text in column] for column in zip(*axes, strict=True)]
 
 
 def _values_text(values: Sequence[str], hit: Sequence[str]) -> str:

@@ -19,7 +19,10 @@ def tail(blocks: Sequence[Block], chosen: Sequence[CaseResult]) -> str:
     """` (rows 001 111), only where n is 4`: which rows and axis values a sentence is about."""
     keys = {one.case.axes for one in chosen}
     where = where_text(blocks, [block for block in blocks if block.axes in keys])
-    return f" ({rows_text(chosen)})" + (f", {where}" if where else "")
+    rows = rows_text(chosen)
+    every = rows_text(pools_of(blocks))
+    about = f" ({rows})" if rows != every or " " not in rows[5:] else ", in every row"
+    return about + (f", {where}" if where else "")
 
 
 def span(values: Sequence[float], words: Iterable[str]) -> str:
