@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations, pairwise
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -62,31 +63,38 @@ def width_of(columns: Sequence[Laid]) -> int:
 
 
 def fold(columns: Sequence[Laid], width: int | None) -> list[tuple[Laid, ...]]:
-    """The columns of each part.  A group of columns stays whole and goes to the first part that has
-    room for it; `None` makes a single part.
+    """The columns of each part: as few parts as the width allows, of even width, the groups of
+    columns whole and in order.  `None` makes a single part.
 
     A group that is wider than the terminal all by itself makes a part that is too wide.
     """
-    keys = [column for column in columns if column.is_key]
-    groups: dict[int, list[Laid]] = {}
+    keys = tuple(column for column in columns if column.is_key)
+    groups: dict[int, tuple[Laid, ...]] = {}
     for column in columns:
         if not column.is_key:
-            groups.setdefault(column.column.group, []).append(column)
-    parts: list[list[Laid]] = [keys]
-    for group in groups.values():
-        part = next(
-            (
-                part
-                for part in parts
-                if width is None or part == keys or width_of([*part, *group]) <= width
-            ),
-            None,
-        )
-        if part is None:
-            parts.append([*keys, *group])
-        else:
-            parts[parts.index(part)] = [*part, *group]
-    return [tuple(part) for part in parts]
+            groups[column.column.group] = (*groups.get(column.column.group, ()), column)
+    if width is None or not groups:
+        return [tuple(columns)]
+    return _folded(keys, tuple(groups.values()), width)
+
+
+def _folded(
+    keys: tuple[Laid, ...], groups: tuple[tuple[Laid, ...], ...], width: int
+) -> list[tuple[Laid, ...]]:
+    """The best of all ways to cut the groups into parts (there are few groups)."""
+    best: tuple[int, int] | None = None
+    parts: list[tuple[Laid, ...]] = []
+    for n_cuts in range(len(groups)):
+        for cuts in combinations(range(1, len(groups)), n_cuts):
+            bounds = pairwise((0, *cuts, len(groups)))
+            tried = [(*keys, *chain.from_iterable(groups[low:high])) for low, high in bounds]
+            widest = max(map(width_of, tried))
+            excess = sum(max(0, width_of(part) - width) for part in tried)
+            if best is None or (excess, widest) < best:
+                best, parts = (excess, widest), tried
+        if best is not None and best[0] == 0:
+            break
+    return parts
 
 
 def lines_of(table: Table, width: int | None) -> list[Text]:
