@@ -100,6 +100,7 @@ class Run:
             self._streams = make_streams(plan)
             self._events = [self._event() for _ in plan.events]
             self._end_events = [self._event() for _ in plan.streams]
+            self._make_room()
             lasting = self._lasting_addresses()
             device.ballast.leave(plan.leave_free)
             row = plan.case.row
@@ -122,6 +123,15 @@ class Run:
             yield
         finally:
             self._give_back()
+
+    def _make_room(self) -> None:
+        """Lasting buffers come on top of what the plan leaves free: the last run's ballast must not
+        be in their way."""
+        plan = self._plan
+        lasting = [spec.size for spec in plan.buffers if spec.memory is MemoryKind.DEVICE]
+        needed = sum(_granules(size) for size in (*plan.slots, *lasting))
+        leave_free = plan.leave_free
+        self._device.ballast.leave(None if leave_free is None else leave_free + needed)
 
     def _scratch_size(self) -> int:
         """A stamp row a step and a counter a check."""
@@ -357,6 +367,11 @@ class Run:
         if self._recorder is None or self._last is None or self._first is None:
             return None
         return self._recorder.finish(self._first, self._last, self._origin_ns)
+
+
+def _granules(size: int) -> int:
+    """Plain allocations take whole granules of 2 MiB."""
+    return -(-size // (2 << 20)) * (2 << 20)
 
 
 @contextmanager
