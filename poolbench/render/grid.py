@@ -82,19 +82,24 @@ def _folded(
     keys: tuple[Laid, ...], groups: tuple[tuple[Laid, ...], ...], width: int
 ) -> list[tuple[Laid, ...]]:
     """The best of all ways to cut the groups into parts (there are few groups)."""
-    best: tuple[int, int] | None = None
     parts: list[tuple[Laid, ...]] = []
     for n_cuts in range(len(groups)):
         for cuts in combinations(range(1, len(groups)), n_cuts):
-            bounds = pairwise((0, *cuts, len(groups)))
+            bounds = tuple(pairwise((0, *cuts, len(groups))))
             tried = [(*keys, *chain.from_iterable(groups[low:high])) for low, high in bounds]
-            widest = max(map(width_of, tried))
-            excess = sum(max(0, width_of(part) - width) for part in tried)
-            if best is None or (excess, widest) < best:
-                best, parts = (excess, widest), tried
-        if best is not None and best[0] == 0:
+            could_be_cut = any(
+                high - low > 1 and width_of(part) > width
+                for part, (low, high) in zip(tried, bounds, strict=True)
+            )
+            if not could_be_cut and (not parts or _widest(tried) < _widest(parts)):
+                parts = tried
+        if parts:
             break
     return parts
+
+
+def _widest(parts: Sequence[Sequence[Laid]]) -> int:
+    return max(map(width_of, parts))
 
 
 def lines_of(table: Table, width: int | None) -> list[Text]:
