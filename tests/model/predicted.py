@@ -39,7 +39,7 @@ class Predicted:
         return rows[0]
 
     def outcome(self, name: str) -> Outcome:
-        code = self.steps.outcome[self.row(name)]
+        code = int(self.steps.outcome[self.row(name)])
         assert code != NONE, f"{name} was not issued"
         return OUTCOMES[code]
 

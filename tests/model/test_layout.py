@@ -1,4 +1,4 @@
-"""How the pool lays memory out: chunks, slack, merging, remapping, release.  Measured on an H200."""
+"""How the pool lays memory out: chunks, slack, merging, remapping, release.  As measured."""
 
 from __future__ import annotations
 
@@ -80,7 +80,11 @@ def test_growth_counts_the_free_tail() -> None:
 def test_slack_behind_a_grown_block_serves_a_smaller_one() -> None:
     """48 and 24 MiB take three chunks, and 24 more fit the slack."""
     found = predict(
-        [("alloc", "x", "a", 48 * MIB), *allocs("b", "y", size=24 * MIB), *allocs("c", "z", size=24 * MIB)]
+        [
+            ("alloc", "x", "a", 48 * MIB),
+            *allocs("b", "y", size=24 * MIB),
+            *allocs("c", "z", size=24 * MIB),
+        ]
     )
     assert (found.reserved("y"), found.reserved("z")) == (3 * CHUNK, 3 * CHUNK)
     assert found.address("y") == 48 * MIB

@@ -124,12 +124,26 @@ def test_legacy_default_stream_orders_blocking_streams(
     assert found.outcome("y") is (EVENT if is_ordered and follow == "1" else GROWN)
 
 
-def test_rule_5_goes_by_the_stream_that_was_created_first() -> None:
-    """Not by fit: 64 MiB of the first stream are taken for 32 although 32 were pending."""
+@pytest.mark.parametrize("order", ["abc", "bca", "cba", "bac"])
+def test_rule_5_asks_the_stream_that_used_the_pool_first(order: str) -> None:
+    """Neither the order of creation counts, nor that of the frees, nor what is free first."""
+    steps: Steps = [("alloc", f"of_{name}", name, CHUNK) for name in order]
+    steps += [("kernel", name, us) for name, us in zip(order, (900, 600, 300), strict=True)]
+    steps += [("free", f"of_{name}", name) for name in reversed(order)]
+    streams = tuple(stream(name) for name in "abcd")
+    found = predict(
+        [*steps, ("alloc", "y", "d", CHUNK)], row="001", max_size=3 * CHUNK, streams=streams
+    )
+    assert found.outcome("y") is INTERNAL
+    assert found.waited_for("y") == f"of_{order[0]}"
+
+
+def test_rule_5_does_not_look_for_the_best_fit_among_streams() -> None:
+    """64 MiB of the stream that is asked first are taken for 32, although 32 were pending."""
     found = predict(
         [
-            ("alloc", "x", "b", CHUNK),
             ("alloc", "large", "a", 2 * CHUNK),
+            ("alloc", "x", "b", CHUNK),
             ("kernel", "a", 900),
             ("kernel", "b", 300),
             ("free", "x", "b"),

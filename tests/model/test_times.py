@@ -1,0 +1,443 @@
+"""When things happen on the model: waits, call costs, kernels, copies, latches.
+
+The bounds leave room around what was measured on an H200, so that a profile may be refined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from poolbench.backends.model.backend import ModelBackend
+from poolbench.domain import (
+    Baseline,
+    CopyKind,
+    Issue,
+    MemoryKind,
+    Outcome,
+    Pass,
+    StreamPriority,
+)
+from poolbench.plan.plan import BufferSpec, Plan
+from poolbench.plan.steps import (
+    Check,
+    Compute,
+    Fill,
+    Free,
+    Grid,
+    Launch,
+    Memcpy,
+    Memset,
+    Spin,
+    Step,
+    SyncStream,
+    Touch,
+)
+from tests.analysis.hand_made import MIB, plan_of
+from tests.cuda.plans import make_plan, row
+from tests.model.predicted import CHUNK, Predicted, predict, predict_plan
+
+Steps = list[tuple[Any, ...]]
+US = 1000
+
+
+def spin(stream: int, us: int, grid: Grid | None = None) -> Launch:
+    return Launch(stream=stream, work=Spin(duration_ns=us * US), grid=grid or Grid(blocks=1))
+
+
+def spans(plan: Plan) -> list[tuple[float, float]]:
+    """(begin, end) of every step in microseconds."""
+    steps = predict_plan(plan).steps
+    begins, ends = steps.device_begin_ns / US, steps.device_end_ns / US
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+
+# --- inserted waits -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("busy", "measured"), [(70, 61.4), (520, 514.5), (5020, 5015.1)])
+def test_inserted_wait_shows_in_the_event_time_of_the_allocation(
+    busy: int, measured: float
+) -> None:
+    """The allocation's span is what is left of a's work; the host's call takes a few us."""
+    found = predict(
+        [
+            ("alloc", "x", "a", CHUNK),
+            ("kernel", "a", busy),
+            ("free", "x", "a"),
+            ("alloc", "y", "b", CHUNK),
+        ],
+        row="001",
+        max_size=CHUNK,
+        prime=CHUNK,
+    )
+    assert found.device_us("y") == pytest.approx(measured, abs=16)
+    assert found.host_us("y") < 15
+
+
+def test_wait_is_for_the_free_and_not_for_the_stream() -> None:
+    """With more work behind the free, b goes on as soon as the free has passed."""
+    found = predict(
+        [
+            ("alloc", "x", "a", CHUNK),
+            ("kernel", "a", 300),
+            ("free", "x", "a"),
+            ("kernel", "a", 5000),
+            ("alloc", "y", "b", CHUNK),
+            ("kernel", "b", 10),
+        ],
+        row="001",
+        max_size=CHUNK,
+    )
+    begins, ends = found.steps.device_begin_ns, found.steps.device_end_ns
+    assert ends[1] <= begins[5] <= ends[1] + 10 * US
+
+
+def test_without_a_wait_the_allocation_reads_the_floor() -> None:
+    """Two events back to back: 1.3 us for an allocation that waits for nothing."""
+    steps: Steps = [("kernel", "a", 100), ("alloc", "x", "a", CHUNK), ("free", "x", "a")]
+    found = predict(steps, prime=CHUNK)
+    assert 1.2 <= found.device_us("x") <= 3
+
+
+# --- the host -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "us"), [(64, 74), (256, 236), (1024, 885), (4096, 3552)])
+def test_growth_costs_the_host_by_its_size(size: int, us: float) -> None:
+    """About 0.85 us per MiB; the first growth of a pool is not held to this."""
+    found = predict([("alloc", "first", "a", CHUNK), ("alloc", "x", "a", size * MIB)])
+    assert found.host_us("x") == pytest.approx(us, rel=0.35)
+
+
+@pytest.mark.parametrize("size", [2 * MIB, CHUNK, 1024 * MIB])
+def test_reuse_costs_the_host_little(size: int) -> None:
+    """A hit takes a few microseconds at most, whatever its size."""
+    found = predict([("alloc", "x", "a", size), ("free", "x", "a"), ("alloc", "y", "a", size)])
+    assert 0.5 <= found.host_us("y") <= 5
+
+
+@pytest.mark.parametrize("size", [2 * MIB, 1024 * MIB])
+def test_growth_is_no_synchronisation(size: int) -> None:
+    """With a stream held the pool grows, and a kernel of another stream runs."""
+    found = predict(
+        [
+            ("hold", "a"),
+            ("kernel", "a", 10),
+            ("alloc", "x", "b", size),
+            ("kernel", "b", 10),
+            ("sync", "b"),
+            ("release", "a"),
+        ]
+    )
+    assert [latch.by_watchdog for latch in found.trace.latches] == [False]
+    assert found.steps.device_begin_ns[1] > found.steps.device_end_ns[3]
+
+
+def test_plain_free_waits_for_the_whole_device() -> None:
+    """`cuMemFree` returns only when the watchdog has let the held stream go."""
+    steps: Steps = [("alloc", "x", "b", CHUNK), ("hold", "a"), ("kernel", "a", 10)]
+    found = predict([*steps, ("free", "x", "b"), ("release", "a")], row="cudamalloc")
+    assert found.host_us("x", Free) > 90_000
+    assert [latch.by_watchdog for latch in found.trace.latches] == [True]
+    assert found.outcome("x") is Outcome.OUTSIDE_POOL
+
+
+def test_watchdog_opens_a_latch_when_its_limit_is_over() -> None:
+    """The host waits for a held stream: the latch opens `latch_limit` after it was closed."""
+    plan = plan_of([("hold", "a"), ("kernel", "a", 10), ("sync", "a"), ("release", "a")])
+    found = predict_plan(replace(plan, latch_limit_ns=20_000 * US))
+    (latch,) = found.trace.latches
+    assert latch.by_watchdog
+    assert latch.opened_ns - latch.closed_ns == pytest.approx(20_000 * US, abs=3_000 * US)
+    assert found.host_us("a", SyncStream) >= 19_000
+
+
+def test_released_stream_goes_on_within_20_us() -> None:
+    """Release takes some microseconds to reach the device, and no work runs before it."""
+    found = predict([("hold", "a"), ("kernel", "a", 10), ("host", 200), ("release", "a")])
+    (latch,) = found.trace.latches
+    late = found.steps.device_begin_ns[1] - latch.opened_ns
+    assert 3 * US <= late <= 20 * US
+
+
+def test_launches_behind_a_held_stream_block_after_1020() -> None:
+    """The 1021st launch returns when the watchdog has opened the latch; others do not count."""
+    launches: Steps = [("kernel", "a", 1)] * 1021
+    found = predict([("hold", "a"), *launches, ("release", "a")])
+    took = found.steps.host_end_ns - found.steps.host_begin_ns
+    assert took[1020] < 50 * US
+    assert took[1021] > 50_000 * US
+    events: Steps = [("record", "e", "a")] * 3000
+    found = predict([("hold", "a"), *events, ("release", "a")])
+    assert not any(latch.by_watchdog for latch in found.trace.latches)
+
+
+def test_run_ahead_starts_when_all_is_queued() -> None:
+    """No kernel begins before the last call, and every stream has its latch in the trace."""
+    plan = replace(plan_of([("kernel", name, 20) for name in "abcab"]), issue=Issue.AHEAD)
+    found = predict_plan(plan)
+    assert found.steps.device_begin_ns.min() > found.steps.host_end_ns.max()
+    assert {latch.stream for latch in found.trace.latches} == {0, 1, 2}
+    assert {latch.row for latch in found.trace.latches} == {-1}
+
+
+def test_run_ahead_ends_when_the_host_has_to_wait() -> None:
+    """A synchronisation opens the latches; no watchdog is needed."""
+    plan = plan_of([("kernel", "a", 20), ("sync", "a"), ("kernel", "a", 20)])
+    found = predict_plan(replace(plan, issue=Issue.AHEAD))
+    assert not any(latch.by_watchdog for latch in found.trace.latches)
+    assert found.host_us("a", SyncStream) < 100
+
+
+def test_pace_is_kept() -> None:
+    """No call begins sooner than `pace` after the one before."""
+    plan = replace(plan_of([("kernel", "a", 1)] * 20), pace_ns=50 * US)
+    begins = predict_plan(plan).steps.host_begin_ns
+    assert np.diff(begins).min() >= 50 * US
+
+
+def test_tracing_short_kernels_costs_and_tracing_long_ones_does_not() -> None:
+    """x1.2 to x2.5 with kernels of 2 us, less than x1.1 with 200 us."""
+
+    def ratio(us: int) -> float:
+        steps: Steps = []
+        for index in range(100):
+            steps += [
+                ("alloc", f"x{index}", "a", MIB),
+                ("kernel", "a", us),
+                ("free", f"x{index}", "a"),
+            ]
+        plan, backend = plan_of(steps), ModelBackend()
+        timed, traced = (
+            backend.run(plan, measured=one, repetition=0) for one in (Pass.TIMED, Pass.TRACED)
+        )
+        assert timed.steps is None
+        return float(traced.makespan_ns[0] / timed.makespan_ns[0])
+
+    assert 1.2 <= ratio(2) <= 2.5
+    assert 1.0 <= ratio(200) <= 1.1
+
+
+# --- kernels --------------------------------------------------------------------------------
+
+
+def device_buffers(*sizes: int) -> list[BufferSpec]:
+    return [
+        BufferSpec(name=f"d{index}", size=size, memory=MemoryKind.DEVICE)
+        for index, size in enumerate(sizes)
+    ]
+
+
+def one_kernel_us(step: Step, *sizes: int) -> float:
+    ((begin, end),) = spans(make_plan([step], row=row("111"), lasting=device_buffers(*sizes)))
+    return end - begin
+
+
+def test_spin_takes_its_time() -> None:
+    """Exactly what the scenario says."""
+    assert one_kernel_us(spin(0, 123)) == pytest.approx(123)
+
+
+def test_touch_goes_by_bytes_and_share() -> None:
+    """256 MiB read and 256 written at 3 to 5 TB/s; a quarter of the device takes four times."""
+    work = Touch(reads=(0,), writes=(1,))
+    sizes = (256 * MIB, 256 * MIB)
+    full = one_kernel_us(Launch(stream=0, work=work, grid=Grid(share=1.0)), *sizes)
+    assert 107 <= full <= 180
+    quarter = one_kernel_us(Launch(stream=0, work=work, grid=Grid(share=0.25)), *sizes)
+    assert quarter == pytest.approx(4 * full, rel=0.05)
+
+
+def test_compute_goes_by_operations_and_share() -> None:
+    """1e9 operations at 45 to 62 TFLOP/s."""
+    work = Compute(flops=1_000_000_000)
+    full = one_kernel_us(Launch(stream=0, work=work, grid=Grid(share=1.0)))
+    assert 16 <= full <= 23
+    half = one_kernel_us(Launch(stream=0, work=work, grid=Grid(share=0.5)))
+    assert half == pytest.approx(2 * full, rel=0.05)
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.25, 0.75)])
+def test_shares_that_fit_run_side_by_side(shares: tuple[float, float]) -> None:
+    """Two halves of the device are one device."""
+    plan = make_plan(
+        [spin(index, 300, Grid(share=share)) for index, share in enumerate(shares)], row=row("111")
+    )
+    first, second = spans(plan)
+    assert second[0] < first[0] + 50
+
+
+def test_shares_that_do_not_fit_run_one_after_the_other() -> None:
+    """The whole device twice is one after the other; of two thirds the second is over as late."""
+    plan = make_plan([spin(index, 300, Grid(share=1.0)) for index in range(2)], row=row("111"))
+    first, second = spans(plan)
+    assert second[0] >= first[1]
+    plan = make_plan([spin(index, 300, Grid(share=2 / 3)) for index in range(2)], row=row("111"))
+    first, second = spans(plan)
+    assert second[1] >= first[1] + 290
+
+
+def test_device_takes_so_many_threads() -> None:
+    """132 x 2048 threads run at once, one block more waits for room."""
+    full = Grid(blocks=264, threads=1024)
+    plan = make_plan(
+        [spin(0, 300, full), spin(1, 300, Grid(blocks=1, threads=1024))], row=row("111")
+    )
+    first, second = spans(plan)
+    assert second[0] >= first[1]
+    some = Grid(blocks=263, threads=1024)
+    plan = make_plan(
+        [spin(0, 300, some), spin(1, 300, Grid(blocks=1, threads=1024))], row=row("111")
+    )
+    first, second = spans(plan)
+    assert second[0] < first[1]
+
+
+def test_high_priority_goes_first_when_there_is_a_queue() -> None:
+    """Three kernels wait for the whole device: the one of the high-priority stream is next."""
+    whole = Grid(share=1.0)
+    steps = [spin(0, 500, whole), spin(1, 100, whole), spin(2, 100, whole)]
+    plan = make_plan(steps, row=row("111"), n_streams=3)
+    high = replace(plan.streams[2], priority=StreamPriority.HIGH)
+    _, normal, first = spans(replace(plan, streams=(*plan.streams[:2], high)))
+    assert first[1] <= normal[0]
+    _, normal, first = spans(plan)
+    assert normal[1] <= first[0]
+
+
+def test_kernels_of_a_stream_follow_each_other_closely() -> None:
+    """Between two kernels that were queued in time lie one to two microseconds."""
+    first, second = spans(make_plan([spin(0, 200), spin(0, 200)], row=row("111")))
+    assert 0.8 <= second[0] - first[1] <= 2.5
+
+
+# --- copies ---------------------------------------------------------------------------------
+
+
+def copy(stream: int, kind: CopyKind, dst: int, src: int, size: int, **more: bool) -> Memcpy:
+    return Memcpy(stream=stream, kind=kind, dst=dst, src=src, size=size, **more)
+
+
+SIZE = 256 * MIB
+BUFFERS = [
+    BufferSpec(name="d", size=SIZE, memory=MemoryKind.DEVICE),
+    BufferSpec(name="e", size=SIZE, memory=MemoryKind.DEVICE),
+    BufferSpec(name="h", size=SIZE, memory=MemoryKind.PINNED),
+    BufferSpec(name="p", size=SIZE, memory=MemoryKind.PAGEABLE),
+]
+
+
+@pytest.mark.parametrize(
+    ("step", "rate"),
+    [
+        (copy(0, CopyKind.H2D, 0, 2, SIZE), 55.3),
+        (copy(0, CopyKind.D2H, 2, 0, SIZE), 55.1),
+        (copy(0, CopyKind.D2D, 0, 1, SIZE), 1800),
+        (Memset(stream=0, buffer=0, value=0, size=SIZE), 4100),
+    ],
+    ids=["h2d", "d2h", "d2d", "memset"],
+)
+def test_copies_have_their_measured_rates(step: Step, rate: float) -> None:
+    """Bytes per nanosecond, that is GB/s."""
+    ((begin, end),) = spans(make_plan([step], row=row("111"), lasting=BUFFERS))
+    assert SIZE / ((end - begin) * US) == pytest.approx(rate, rel=0.15)
+
+
+def test_pageable_copy_keeps_the_host() -> None:
+    """29 ms for 256 MiB; a pinned copy returns at once."""
+    pageable = make_plan(
+        [copy(0, CopyKind.H2D, 0, 3, SIZE, is_pageable=True)], row=row("111"), lasting=BUFFERS
+    )
+    pinned = make_plan([copy(0, CopyKind.H2D, 0, 2, SIZE)], row=row("111"), lasting=BUFFERS)
+    took = [
+        (found.steps.host_end_ns[0] - found.steps.host_begin_ns[0]) / US
+        for found in map(predict_plan, (pageable, pinned))
+    ]
+    assert took[0] == pytest.approx(29_000, rel=0.25)
+    assert took[1] < 20
+
+
+def test_copies_of_one_direction_queue_and_of_two_do_not() -> None:
+    """One engine each way, first come, first served."""
+    same = make_plan(
+        [copy(0, CopyKind.H2D, 0, 2, SIZE), copy(1, CopyKind.H2D, 1, 2, SIZE)],
+        row=row("111"),
+        lasting=BUFFERS,
+    )
+    first, second = spans(same)
+    assert second[1] - first[1] > 4000
+    both = make_plan(
+        [copy(0, CopyKind.H2D, 0, 2, SIZE), copy(1, CopyKind.D2H, 2, 1, SIZE)],
+        row=row("111"),
+        lasting=BUFFERS,
+    )
+    first, second = spans(both)
+    assert abs(second[1] - first[1]) < 500
+
+
+# --- what stands in memory ------------------------------------------------------------------
+
+
+def test_memory_in_use_twice_is_found_corrupt() -> None:
+    """A free on another stream without order lets a third write into what is still checked."""
+    whole = 64 * MIB
+    found = predict(
+        [
+            ("alloc", "x", "a", whole),
+            ("fill", "x", "a"),
+            ("kernel", "a", 500),
+            ("free", "x", "b"),
+            ("host", 100),
+            ("alloc", "y", "b", whole),
+            ("fill", "y", "b"),
+            ("kernel", "b", 600),
+        ]
+    )
+    assert found.address("x") == found.address("y")
+    plan = found.plan
+    check = Check(stream=0, buffer=0, seed=1, size=whole)
+    racing = replace(
+        plan,
+        steps=(*plan.steps, check),
+        origin=(*plan.origin, 0),
+        names=(*plan.names, "x"),
+    )
+    trace = ModelBackend().run(racing, measured=Pass.TIMED, repetition=0)
+    assert trace.n_corrupt == {len(plan.steps): whole}
+
+
+def test_ordered_use_is_not_corrupt() -> None:
+    """Every check is in the trace, with nothing to report."""
+    steps: Steps = [
+        ("alloc", "x", "a", MIB),
+        ("fill", "x", "a"),
+        ("check", "x", "a"),
+        ("free", "x", "a"),
+    ]
+    found = predict(steps, iterations=2)
+    assert found.trace.n_corrupt == {2: 0, 6: 0}
+    assert isinstance(found.plan.steps[1], Fill)
+
+
+# --- the baseline without allocations -------------------------------------------------------
+
+
+def test_preallocated_row_leaves_allocations_out() -> None:
+    """No call, an address of the plan's slots, and nothing of a pool."""
+    plan = plan_of([("alloc", "x", "a", MIB), ("kernel", "a", 10), ("free", "x", "a"), ("trim", 0)])
+    case = replace(plan.case, row=Baseline.PREALLOCATED)
+    found = Predicted(
+        plan,
+        ModelBackend().run(
+            replace(plan, case=case, slots=(MIB,), slot_of=(0,)), measured=Pass.TRACED, repetition=0
+        ),
+    )
+    assert found.steps.host_begin_ns.tolist()[0::2] == [-1, -1]
+    assert found.steps.host_begin_ns[3] == -1
+    assert found.steps.address[0] > 0
+    assert found.outcome("x") is Outcome.OUTSIDE_POOL
+    assert (found.trace.reserved_high, found.steps.reserved.max()) == (0, -1)
