@@ -59,8 +59,8 @@ def print_comparison_legend(console: Console, comparisons: Sequence[Comparison])
         if pair.judgement.reason is not None
     }
     entries = [
-        ("ratio", "of the makespans; below 1 the row is faster than what it is compared with"),
-        ("range", "where the ratio lies if each median is off by half its interquartile range"),
+        ("over", "ratio of the makespans: below 1 is faster than what it is compared with"),
+        ("range", "of that ratio, if each median is off by half its interquartile range"),
         ("verdict", "faster, slower or same where medians and interquartile ranges decide"),
     ]
     entries += [(reason.value, text) for reason, text in REASONS.items() if reason in reasons]

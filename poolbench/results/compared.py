@@ -76,14 +76,22 @@ def _within(comparison: Comparison) -> Table:
     shown = [result for result in results if result.case in own]
     found = _Columns()
     found.add(-1, ("row",), lambda k: row_name(shown[k].case.row))
+    _mark_predictions(found, comparison)
     found.add(0, ("status",), lambda k: shown[k].status.value)
     _add_own(found, [own[result.case] for result in shown], at=0, group=0)
     for at, base in enumerate(bases):
         judged = [_judgement(pairs.get((result.case, base))) for result in shown]
-        _add_judgement(found, judged, group=at + 1, against=(f"over {base}",))
+        _add_judgement(found, judged, group=at + 1, against=("over", base))
     for at in range(1, len(comparison.pairs[0].quantities) if comparison.pairs else 0):
         _add_own(found, [own[result.case] for result in shown], at=at, group=len(bases) + at)
     return found.table([result.case for result in shown])
+
+
+def _mark_predictions(found: _Columns, comparison: Comparison) -> None:
+    """A row copied out of the table still says who made it."""
+    kinds = dict.fromkeys((comparison.first.backend.value, comparison.second.backend.value))
+    if comparison.first.is_predicted or comparison.second.is_predicted:
+        found.add(-1, ("by",), lambda _: ", ".join(kinds))
 
 
 def _as_second(one: Quantity) -> Quantity:
@@ -99,8 +107,9 @@ def _between(comparison: Comparison) -> Table:
     pairs = comparison.pairs
     found = _Columns()
     found.add(-1, ("row",), lambda k: row_name(pairs[k].second.case.row))
+    _mark_predictions(found, comparison)
     found.add(0, ("status",), lambda k: _statuses(pairs[k].first, pairs[k].second))
-    _add_judgement(found, [pair.judgement for pair in pairs], group=1, against=("B over A",))
+    _add_judgement(found, [pair.judgement for pair in pairs], group=1, against=("B", "over A"))
     for at in range(len(pairs[0].quantities) if pairs else 0):
         _add_both(found, [pair.quantities[at] for pair in pairs], group=at + 2)
     return found.table([pair.second.case for pair in pairs])
@@ -138,8 +147,9 @@ def _add_judgement(
             return ABSENT
         return f"{one.verdict}, {one.reason}" if one.reason else one.verdict.value
 
-    found.add(group, (*against, "ratio"), ratio, scale=scale)
-    found.add(group, ("range",), span, scale=scale)
+    found.add(group, against, ratio, scale=scale)
+    if any(one.low != one.high for one in known):
+        found.add(group, ("range",), span, scale=scale)
     found.add(group, ("verdict",), verdict)
 
 

@@ -61,7 +61,7 @@ def test_results_can_be_looked_at(cli: Cli, tmp_path: Path) -> None:
     assert "against" not in cli("compare", "a").err
     ended = cli("compare", "a", "b")
     assert ended.code == 0
-    assert "faster" not in ended.out.split("\nratio ")[0]
+    assert "faster" not in ended.out.split("\nover ")[0]
 
 
 def test_same_seed_same_results(cli: Cli, tmp_path: Path) -> None:
