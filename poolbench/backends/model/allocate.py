@@ -5,14 +5,14 @@ Times are nanoseconds, sizes bytes.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from poolbench.backends.model.host import Host
 from poolbench.backends.model.ops import Op, OpKind
 from poolbench.backends.model.pool import Grant, Pool
 from poolbench.backends.model.profile import MIB
 from poolbench.backends.model.streams import Stream
-from poolbench.domain import OnOom, Outcome
+from poolbench.domain import Baseline, OnOom, Outcome
 from poolbench.plan.steps import Alloc, Free
 from poolbench.trace import NONE
 
@@ -49,19 +49,19 @@ class _Plain:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self.is_idle = bool(host.plan.slots)
+        self.is_idle = host.plan.case.row is Baseline.PREALLOCATED
 
     def alloc(self, step: Alloc, row: int, _event_ns: int) -> None:
         host, costs = self._host, self._host.profile.host
-        host.now_ns += costs.plain_alloc_ns + round(costs.plain_alloc_ns_per_mib * step.size / MIB)
+        host.now_ns += self._cost(step.size, costs.plain_alloc_ns, costs.plain_alloc_ns_per_mib)
         address = host.plain.allocate(step.size)
         if address < 0:
-            _note_failure(host, row)
+            if host.plan.on_oom is OnOom.FAIL:
+                _give_up(host, row)
             _recover(host, row)
             address = host.plain.allocate(step.size)
             if address < 0:
-                _note_failure(host, row)
-                raise AllocationFailed(row)
+                _give_up(host, row)
         host.addresses[step.buffer] = address
         if host.recording is not None:
             host.recording.allocated(row, address, Outcome.OUTSIDE_POOL, NONE)
@@ -70,8 +70,15 @@ class _Plain:
         """Waits for everything that runs on the device (measured with a held stream)."""
         host, costs = self._host, self._host.profile.host
         host.wait_for_all()
-        size = host.plain.free(host.addresses[step.buffer])
-        host.now_ns += costs.plain_free_ns + round(costs.plain_free_ns_per_mib * size / MIB)
+        host.plain.free(host.addresses[step.buffer])
+        size = host.plan.buffers[step.buffer].size
+        host.now_ns += self._cost(size, costs.plain_free_ns, costs.plain_free_ns_per_mib)
+
+    def _cost(self, size: int, call_ns: int, ns_per_mib: float) -> int:
+        profile = self._host.profile
+        if size <= profile.small_plain_size:
+            return profile.host.small_plain_ns
+        return call_ns + round(ns_per_mib * size / MIB)
 
 
 class _FromPool:
@@ -86,18 +93,24 @@ class _FromPool:
         self._latency_ns = host.profile.device.command_latency_ns
         self._free_ns = host.profile.device.free_ns
         self._is_traced = host.recording is not None
+        self._first_grow_ns = self._costs.first_grow_ns
+        self._grow_ns_per_chunk = (
+            self._costs.grow_ns_per_chunk
+            if host.plan.leave_free is None
+            else self._costs.grow_crowded_ns_per_chunk
+        )
 
     def alloc(self, step: Alloc, row: int, event_ns: int) -> None:
         host = self._host
         stream = host.stream(step.stream)
         grant = self._attempt(step.size, stream)
         if grant.address < 0:
-            self._failed(row)
+            if host.plan.on_oom is OnOom.FAIL:
+                _give_up(host, row)
             _recover(host, row)
             grant = self._attempt(step.size, stream)
             if grant.address < 0:
-                self._failed(row)
-                raise AllocationFailed(row)
+                _give_up(host, row)
         host.addresses[step.buffer] = grant.address
         if grant.wait_for is not None or self._is_traced:
             op = host.new_op(OpKind.MARK, stream, row, self._latency_ns)
@@ -114,14 +127,17 @@ class _FromPool:
         cost = float(costs.alloc_ns if grant.address >= 0 else costs.alloc_failed_ns)
         cost += costs.alloc_ns_per_mib * size / MIB
         if grant.n_grown:
-            cost += costs.grow_ns + grant.n_grown * costs.grow_ns_per_chunk
-        if grant.n_remapped:
+            cost += costs.grow_ns + grant.n_grown * self._grow_ns_per_chunk + self._first_grow_ns
+            self._first_grow_ns = 0
+        if grant.n_remapped and grant.address >= 0:
             cost += costs.remap_ns + grant.n_remapped * costs.remap_ns_per_chunk
+        elif grant.address < 0:
+            cost += grant.n_remapped * costs.remap_failed_ns_per_chunk
         host.now_ns += round(cost)
+        if grant.n_grown:
+            # Mapping waits for copies under way, not for kernels (measured).
+            host.catch_up_with(host.device.copies_end_ns())
         return grant
-
-    def _failed(self, row: int) -> None:
-        _note_failure(self._host, row)
 
     def _depend(self, op: Op, free: Op | None) -> None:
         if free is not None:
@@ -153,12 +169,16 @@ def _note_failure(host: Host, row: int) -> None:
         host.recording.n_failures[row] += 1
 
 
+def _give_up(host: Host, row: int) -> NoReturn:
+    _note_failure(host, row)
+    if host.recording is not None:
+        host.recording.allocated(row, NONE, Outcome.OUT_OF_MEMORY, NONE)
+    raise AllocationFailed(row)
+
+
 def _recover(host: Host, row: int) -> None:
-    """What the program does before it tries again, if it does."""
-    if host.plan.on_oom is OnOom.FAIL:
-        if host.recording is not None:
-            host.recording.allocated(row, NONE, Outcome.OUT_OF_MEMORY, NONE)
-        raise AllocationFailed(row)
+    """What the program does before it tries again."""
+    _note_failure(host, row)
     host.wait_for_all()
     if host.plan.on_oom is OnOom.TRIM_RETRY and host.pool is not None:
         host.now_ns += host.profile.pool.trim_ns

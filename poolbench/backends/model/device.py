@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 
 class CopyEngine:
-    """Does one copy after the other, first come, first served."""
+    """Does one copy after the other, first come, first served; the last one ends at `end_ns`."""
 
-    __slots__ = ("is_busy", "waiting")
+    __slots__ = ("end_ns", "is_busy", "waiting")
 
     def __init__(self) -> None:
+        self.end_ns = 0
         self.is_busy = False
         self.waiting: deque[tuple[Op, Stream]] = deque()
 
@@ -159,6 +160,10 @@ class Device:
         op.begin_ns = max(stream.time_ns, op.arrive_ns)
         return max(op.begin_ns, latch.opened_ns(op.ticket) + self._latch_open_ns)
 
+    def copies_end_ns(self) -> int:
+        """When the copies between host and device are over that have started."""
+        return max(self.h2d.end_ns, self.d2h.end_ns)
+
     # --- work -------------------------------------------------------------------------------
 
     def _queue_work(self, stream: Stream, op: Op, after_ns: int) -> None:
@@ -190,6 +195,8 @@ class Device:
         if not op.before_ns:
             op.begin_ns = now_ns
         op.done_ns = done = now_ns + op.cost_ns
+        if op.engine is not None:
+            op.engine.end_ns = done
         self._engine.schedule(done, END, self._end, op)
         if op.access is not None and self._memory is not None:
             self._memory.begin(op.access)

@@ -139,6 +139,12 @@ class Host:
         self.now_ns = now
         self.engine.run_until(now)
 
+    def catch_up_with(self, time_ns: int) -> None:
+        """The call returns no earlier than this."""
+        if time_ns > self.now_ns:
+            self.now_ns = time_ns
+            self.engine.run_until(time_ns)
+
     def before_waiting(self) -> None:
         """Under `issue: ahead` the streams must run before the host waits for them."""
         if self._is_ahead:

@@ -27,10 +27,12 @@ Handler = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """`is_bracketed`, `reads_pool`: what the traced pass does around the call."""
+    """`is_bracketed`, `reads_pool`: what the traced pass does around the call; `cold_ns`: what the
+    first call of its kind costs more."""
 
     step: int
     handler: Handler
+    cold_ns: int
     is_bracketed: bool
     reads_pool: bool
 
@@ -38,6 +40,8 @@ class _Prepared:
 _READS_POOL = (
     st.Alloc, st.Free, st.Trim, st.Sample, st.SyncStream, st.SyncEvent, st.SyncDevice
 )  # fmt: skip
+
+_KERNELS = (st.Launch, st.Fill, st.Check)
 
 
 class Issuer:
@@ -53,11 +57,27 @@ class Issuer:
         self._allocator: Allocator = make_allocator(host)
         self._bracket_begin_ns = 0
         self.checks: list[tuple[int, Access]] = []
+        seen: set[type] = set()
         self._prepared = [
-            _Prepared(index, handler, self._is_bracketed(step), isinstance(step, _READS_POOL))
+            _Prepared(
+                index,
+                handler,
+                self._cold_ns(step, seen),
+                self._is_bracketed(step),
+                isinstance(step, _READS_POOL),
+            )
             for index, step in enumerate(self._plan.steps)
             if (handler := self._handler(step)) is not None
         ]
+
+    def _cold_ns(self, step: st.Step, seen: set[type]) -> int:
+        if type(step) in seen or isinstance(step, st.HostWork | st.Sample):
+            return 0
+        is_first_kernel = not seen & set(_KERNELS)
+        seen.add(type(step))
+        if isinstance(step, _KERNELS) and is_first_kernel:
+            return self._costs.cold_launch_ns
+        return self._costs.cold_ns
 
     def issue(self, iteration: int) -> int:
         """Issues all steps; the row of the allocation that failed for good, else -1."""
@@ -78,6 +98,8 @@ class Issuer:
         for prepared in self._prepared:
             if pace_ns:
                 due = self._pace(due)
+            if not first:
+                host.now_ns += prepared.cold_ns
             if heap and heap[0][0] <= host.now_ns:
                 run_until(host.now_ns)
             prepared.handler(first + prepared.step)
@@ -96,8 +118,10 @@ class Issuer:
             if prepared.is_bracketed:
                 host.now_ns += self._costs.timing_record_ns
                 self._bracket_begin_ns = host.now_ns + self._latency_ns
-            host.engine.run_until(host.now_ns)
             begin[row] = host.now_ns
+            if not first:
+                host.now_ns += prepared.cold_ns
+            host.engine.run_until(host.now_ns)
             try:
                 prepared.handler(row)
             finally:

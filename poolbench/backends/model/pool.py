@@ -61,7 +61,8 @@ class Grant:
     reused_row
         row of the free whose block was reused, -1 where there is none.
     n_grown, n_remapped
-        chunks; they also count when the allocation failed (`address` -1).
+        chunks.  When the allocation failed (`address` -1): those that the pool has grown by, and
+        spare ones that were not enough.
     """
 
     address: int = -1
@@ -294,6 +295,7 @@ class Pool:
         n_growable = self._max_chunks - self._chunks.n_mapped
         n_grown = min(n_new, max(0, n_growable))
         grant.n_grown = n_grown
+        grant.n_remapped = n_remapped
         if n_grown < n_new:
             for chunk in missing[:n_grown]:
                 self._chunks.map(chunk)
@@ -302,7 +304,6 @@ class Pool:
             return None
         if n_remapped:
             self._give_up_spare(n_remapped)
-            grant.n_remapped = n_remapped
         for chunk in missing:
             self._chunks.map(chunk)
         grown += missing[n_remapped:]
