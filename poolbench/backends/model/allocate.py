@@ -135,8 +135,8 @@ class _FromPool:
             cost += grant.n_remapped * costs.remap_failed_ns_per_chunk
         host.now_ns += round(cost)
         if grant.n_grown:
-            # Mapping waits for copies under way, not for kernels (measured).
-            host.catch_up_with(host.device.copies_end_ns())
+            # Mapping waits for a copy to the host, not for other copies or kernels (measured).
+            host.catch_up_with(host.device.d2h_end_ns())
         return grant
 
     def _depend(self, op: Op, free: Op | None) -> None:

@@ -160,9 +160,9 @@ class Device:
         op.begin_ns = max(stream.time_ns, op.arrive_ns)
         return max(op.begin_ns, latch.opened_ns(op.ticket) + self._latch_open_ns)
 
-    def copies_end_ns(self) -> int:
-        """When the copies between host and device are over that have started."""
-        return max(self.h2d.end_ns, self.d2h.end_ns)
+    def d2h_end_ns(self) -> int:
+        """When the copy to the host is over that started last."""
+        return self.d2h.end_ns
 
     # --- work -------------------------------------------------------------------------------
 

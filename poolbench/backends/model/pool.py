@@ -9,7 +9,8 @@ An allocation tries, in this order:
 1. a pending block that its own stream freed;
 2. a free block (host-known, or seen complete before) with memory behind all of it;
 3. a pending block whose free its stream comes after (`follow_event_dependencies`);
-4. blocks whose frees have completed by now: they become free blocks (`allow_opportunistic`);
+4. a pending block whose free has completed by now; if none is large enough, all such blocks
+   become free blocks, which join whoever freed them (`allow_opportunistic`);
 5. address space with too little memory behind it, the tail last: spare chunks are remapped, then
    new ones mapped;
 6. a pending block of another stream, for whose free the stream then has to wait
@@ -31,7 +32,7 @@ from poolbench.backends.model.blocks import (
     split,
 )
 from poolbench.backends.model.chunks import Chunks
-from poolbench.backends.model.ops import UNKNOWN, Op
+from poolbench.backends.model.ops import Op
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.backends.model.ranges import Ranges
 from poolbench.backends.model.streams import NOTHING_KNOWN, Clock
@@ -74,13 +75,25 @@ class Grant:
 
 
 class _Pending:
-    """What one stream has freed and nobody may take for granted: by size, and in order."""
+    """What one stream has freed and the host does not know of: by size, and in order.
 
-    __slots__ = ("by_size", "log")
+    `unseen` are the frees not yet seen complete; `seen_seq` is the last one that was.
+    """
+
+    __slots__ = ("by_size", "log", "seen_seq", "unseen")
 
     def __init__(self) -> None:
         self.by_size = SizeIndex()
         self.log: deque[tuple[Op, Block]] = deque()
+        self.unseen: deque[Op] = deque()
+        self.seen_seq = -1
+
+    def see(self, now_ns: int) -> int:
+        """The number of the last free that is complete."""
+        unseen = self.unseen
+        while unseen and 0 <= unseen[0].done_ns <= now_ns:
+            self.seen_seq = unseen.popleft().seq
+        return self.seen_seq
 
 
 class Pool:
@@ -105,7 +118,7 @@ class Pool:
         self._granule = profile.block_granule
         self._chunk_size = profile.chunk_size
         self._threshold = release_threshold
-        limit = room // self._chunk_size
+        limit = max(0, room - profile.pool_overhead) // self._chunk_size
         if max_size:
             limit = min(limit, -(-max_size // self._chunk_size))
         self._max_chunks = limit
@@ -146,9 +159,9 @@ class Pool:
         block = pending.by_size.best(need) or self._backed(need)
         grown: list[int] = []
         if block is None and attributes.follow_event_dependencies and clock:
-            block = self._event_ordered(need, clock)
-        if block is None and attributes.allow_opportunistic and self._see_completed(now_ns):
-            block = self._backed(need)
+            block = self._best_until(need, clock)
+        if block is None and attributes.allow_opportunistic:
+            block = self._completed(need, now_ns)
         if block is not None:
             taken = self._take(block, need)
         else:
@@ -170,7 +183,11 @@ class Pool:
         return grant
 
     def free(self, address: int, op: Op) -> int:
-        """Gives a block back at `op`'s place in its stream; the bytes that were asked for."""
+        """Gives a block back at `op`'s place in its stream; the bytes that were asked for.
+
+        It joins what the same stream has freed beside it and the host does not know of, and the
+        whole goes by this free, even if the others were complete (measured).
+        """
         block, size = self._live.pop(address)
         self.used -= size
         stream = op.stream_id
@@ -178,7 +195,6 @@ class Pool:
         if pending is None:
             pending = self._pending[stream] = _Pending()
         block.state, block.point = State.PENDING, op
-        self._claim_back(block, stream)
         for neighbour, absorb in (
             (block.previous, absorb_previous),
             (block.following, absorb_following),
@@ -187,38 +203,13 @@ class Pool:
                 point = neighbour.point
                 assert point is not None
                 if point.stream_id == stream:
-                    if point is not op:
-                        pending.by_size.remove(neighbour, point.seq)
+                    pending.by_size.remove(neighbour, point.seq)
                     absorb(block)
         pending.by_size.add(block, op.seq)
         pending.log.append((op, block))
+        pending.unseen.append(op)
         self._freed.put(block.begin, block.end, op)
         return size
-
-    def _claim_back(self, block: Block, stream: int) -> None:
-        """Free neighbours that `stream` itself freed last become pending again, with `block`'s free
-        as the one that counts, although their own frees are over (measured)."""
-
-        def is_own(op: Op) -> bool:
-            return op.stream_id == stream
-
-        below, above = block.previous, block.following
-        if below is not None and below.state is State.FREE:
-            begin = self._freed.run_below(block.begin, below.begin, is_own)
-            if begin < below.end:
-                self._leave_free(below)
-                if begin > below.begin:
-                    self._enter_free(split(below, begin))
-                below.state, below.point = State.PENDING, block.point
-        if above is not None and above.state is State.FREE:
-            end = self._freed.run_above(block.end, above.end, is_own)
-            if end > above.begin:
-                self._leave_free(above)
-                own = above
-                if end < above.end:
-                    own = split(above, end)
-                    self._enter_free(above)
-                own.state, own.point = State.PENDING, block.point
 
     def host_knows(self, clock: Clock, floor: int) -> int:
         """The host has synchronised: it knows of every op up to `floor`, and by stream up to
@@ -226,7 +217,7 @@ class Pool:
         self._host, self._host_floor = clock, floor
         for stream, pending in self._pending.items():
             if pending.log:
-                self._settle(pending, max(floor, clock.get(stream, 0)), UNKNOWN)
+                self._settle(pending, max(floor, clock.get(stream, 0)))
         return self._release(self._threshold, 0)
 
     def trim(self, keep: int) -> int:
@@ -249,7 +240,8 @@ class Pool:
             None,
         )
 
-    def _event_ordered(self, need: int, clock: Clock) -> Block | None:
+    def _best_until(self, need: int, clock: Clock) -> Block | None:
+        """The best pending block that was freed no later than `clock` says, stream by stream."""
         best: tuple[int, int, Block] | None = None
         for stream, known in clock.items():
             pending = self._pending.get(stream)
@@ -259,23 +251,24 @@ class Pool:
                     best = found
         return None if best is None else best[2]
 
-    def _see_completed(self, now_ns: int) -> bool:
-        """Makes free blocks of pending ones whose frees are over; whether there were any."""
-        has_found = False
-        for pending in self._pending.values():
-            if pending.log and 0 <= pending.log[0][0].done_ns <= now_ns:
-                self._settle(pending, 0, now_ns)
-                has_found = True
-        return has_found
+    def _completed(self, need: int, now_ns: int) -> Block | None:
+        seen = {
+            stream: pending.see(now_ns)
+            for stream, pending in self._pending.items()
+            if len(pending.by_size)
+        }
+        block = self._best_until(need, seen)
+        if block is not None:
+            return block
+        for stream, seq in seen.items():
+            self._settle(self._pending[stream], seq)
+        return self._backed(need)
 
-    def _settle(self, pending: _Pending, known: int, now_ns: int) -> None:
-        """Makes free blocks of what was freed up to op `known`, or whose free is over by now."""
+    def _settle(self, pending: _Pending, known: int) -> None:
+        """Makes free blocks of what was freed up to op `known`."""
         log = pending.log
-        while log:
-            op, block = log[0]
-            if op.seq > known and not 0 <= op.done_ns <= now_ns:
-                break
-            log.popleft()
+        while log and log[0][0].seq <= known:
+            op, block = log.popleft()
             if block.state is State.PENDING and block.point is op:
                 pending.by_size.remove(block, op.seq)
                 self._make_free(block)

@@ -25,10 +25,10 @@ class PoolCosts:
 
     alloc_ns: int = 1_800
     alloc_ns_per_mib: float = 0.19
-    grow_ns: int = 28_000
-    grow_ns_per_chunk: int = 33_000
+    grow_ns: int = 10_000
+    grow_ns_per_chunk: int = 28_000
     grow_crowded_ns_per_chunk: int = 55_000
-    first_grow_ns: int = 50_000
+    first_grow_ns: int = 20_000
     remap_ns: int = 8_000
     remap_ns_per_chunk: int = 36_000
     remap_failed_ns_per_chunk: int = 16_000
@@ -107,6 +107,8 @@ class DeviceCosts:
 class DeviceProfile:
     """One device, predicted.
 
+    pool_overhead
+        device memory that a pool takes for itself: with 256 MiB left it grows to 224 [R].
     n_launches_queued
         kernel launches that one stream can hold unstarted; the next one blocks the host [P].
     touch_rate, memset_rate, d2d_rate, h2d_rate, d2h_rate, pageable_rate
@@ -128,6 +130,7 @@ class DeviceProfile:
     chunk_size: int = 32 * MIB
     block_granule: int = 512
     pool_base: int = 0x302000000
+    pool_overhead: int = 2 * MIB
     plain_granule: int = 2 * MIB
     small_plain_size: int = MIB
     n_launches_queued: int = 1020

@@ -7,7 +7,6 @@ change costs a binary search plus the ranges that it replaces.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -66,28 +65,3 @@ class Ranges(Generic[T]):
         self._begins[first:last] = begins
         self._ends[first:last] = ends
         self._values[first:last] = values
-
-    def run_below(self, end: int, limit: int, is_wanted: Callable[[T], bool]) -> int:
-        """Where the unbroken run of wanted values begins that ends at `end`; not below `limit`."""
-        index = bisect_left(self._begins, end) - 1
-        at = end
-        while index >= 0 and at > limit:
-            if self._ends[index] < at or not is_wanted(self._values[index]):
-                break
-            at = max(limit, self._begins[index])
-            index -= 1
-        return at
-
-    def run_above(self, begin: int, limit: int, is_wanted: Callable[[T], bool]) -> int:
-        """Where the run of wanted values ends that begins at `begin`; not above `limit`."""
-        index = max(0, bisect_right(self._begins, begin) - 1)
-        at = begin
-        while index < len(self._begins) and at < limit:
-            if self._begins[index] > at:
-                break
-            if self._ends[index] > at:
-                if not is_wanted(self._values[index]):
-                    break
-                at = min(limit, self._ends[index])
-            index += 1
-        return at
