@@ -72,10 +72,10 @@ class HostCosts:
     step_ns: int = 250
     """The issuing loop itself."""
     sample_ns: int = 400
-    plain_alloc_ns: int = 50_000
+    plain_alloc_ns: int = 40_000
     plain_alloc_ns_per_mib: float = 40.0
-    plain_free_ns: int = 60_000
-    plain_free_ns_per_mib: float = 550.0
+    plain_free_ns: int = 50_000
+    plain_free_ns_per_mib: float = 280.0
     small_plain_ns: int = 3_000
     """`cuMemAlloc` and `cuMemFree` up to `DeviceProfile.small_plain_size`."""
 
@@ -115,7 +115,7 @@ class DeviceProfile:
         bytes per nanosecond: kernels that read and write with the whole device (reads and writes
         both counted), then copies of so many bytes [P].
     flops_rate
-        float32 operations per nanosecond with the whole device [A]: nine tenths of the data sheet.
+        float32 operations per nanosecond with the whole device [P].
     short_kernel_ns
         least time of a kernel that touches memory or computes.
     """
@@ -134,13 +134,13 @@ class DeviceProfile:
     plain_granule: int = 2 * MIB
     small_plain_size: int = MIB
     n_launches_queued: int = 1020
-    touch_rate: float = 3_600.0
+    touch_rate: float = 4_350.0
     memset_rate: float = 4_100.0
     d2d_rate: float = 1_800.0
     h2d_rate: float = 55.3
     d2h_rate: float = 55.1
     pageable_rate: float = 9.2
-    flops_rate: float = 60_000.0
+    flops_rate: float = 52_000.0
     short_kernel_ns: int = 2_000
     pool: PoolCosts = PoolCosts()
     host: HostCosts = HostCosts()
