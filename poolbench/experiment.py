@@ -30,7 +30,8 @@ from poolbench.results.record import RunRecord
 from poolbench.trace import NONE, StepTrace, Trace
 
 _WRITE_SHARE = 10
-"""run.json is rewritten when this many times the time that it took last has passed."""
+"""With no new case, run.json is rewritten when this many times the time that it took last has
+passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,8 @@ class _Ledger:
         traces = self._traces.setdefault(trace.case, [])
         traces.append(trace)
         self._results[trace.case] = find(plan, traces, floors=floors)
-        if time.monotonic() >= self._next_write_s:
+        # A new case is on disk at once; what more repetitions add to it may wait a moment.
+        if len(traces) == 1 or time.monotonic() >= self._next_write_s:
             self.write(after=None)
 
     def note(self, given_up: Sequence[GivenUp]) -> None:
