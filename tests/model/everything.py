@@ -129,8 +129,8 @@ def _settings(
     n_events: int,
     n_allocs: int,
 ) -> Plan:
-    baselines = (Baseline.PREALLOCATED, Baseline.CUDAMALLOC)
-    row: Row = dice.choice((*COMBINATIONS, *baselines))
+    rows: tuple[Row, ...] = (*COMBINATIONS, Baseline.PREALLOCATED, Baseline.CUDAMALLOC)
+    row = dice.choice(rows)
     plan = make_plan(
         made,
         row=row,

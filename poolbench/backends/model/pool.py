@@ -118,7 +118,7 @@ class Pool:
         self._granule = profile.block_granule
         self._chunk_size = profile.chunk_size
         self._threshold = release_threshold
-        limit = max(0, room - profile.pool_overhead) // self._chunk_size
+        limit = room // self._chunk_size
         if max_size:
             limit = min(limit, -(-max_size // self._chunk_size))
         self._max_chunks = limit

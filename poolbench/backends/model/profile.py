@@ -107,8 +107,6 @@ class DeviceCosts:
 class DeviceProfile:
     """One device, predicted.
 
-    pool_overhead
-        device memory that a pool takes for itself: with 256 MiB left it grows to 224 [R].
     n_launches_queued
         kernel launches that one stream can hold unstarted; the next one blocks the host [P].
     touch_rate, memset_rate, d2d_rate, h2d_rate, d2h_rate, pageable_rate
@@ -130,7 +128,6 @@ class DeviceProfile:
     chunk_size: int = 32 * MIB
     block_granule: int = 512
     pool_base: int = 0x302000000
-    pool_overhead: int = 2 * MIB
     plain_granule: int = 2 * MIB
     small_plain_size: int = MIB
     n_launches_queued: int = 1020
