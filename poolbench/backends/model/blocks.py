@@ -8,6 +8,7 @@ which of the chunks behind them hold memory is kept by `chunks.Chunks`.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Callable
 from enum import IntEnum
 
 from poolbench.backends.model.ops import Op
@@ -123,10 +124,13 @@ class SizeIndex:
             index = bisect_left(entries, (found[0] + 1,), index)
         return None
 
-    def blocks_from(self, size: int) -> list[Block]:
-        """Every block of at least `size`, smallest first."""
+    def first(self, size: int, is_wanted: Callable[[Block], bool]) -> Block | None:
+        """The smallest wanted block of at least `size`."""
         entries = self._entries
-        return [entry[2] for entry in entries[bisect_left(entries, (size,)) :]]
+        for index in range(bisect_left(entries, (size,)), len(entries)):
+            if is_wanted(entries[index][2]):
+                return entries[index][2]
+        return None
 
     def blocks(self) -> list[Block]:
         return [entry[2] for entry in self._entries]

@@ -7,9 +7,8 @@ nanoseconds, sizes bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from poolbench.backends.model.allocate import AllocationFailed, Allocator, make_allocator
 from poolbench.backends.model.host import Host
@@ -25,8 +24,7 @@ Handler = Callable[[int], None]
 """Issues a step as this row of the trace."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
+class _Prepared(NamedTuple):
     """`is_bracketed`, `reads_pool`: what the traced pass does around the call; `cold_ns`: what the
     first call of its kind costs more."""
 

@@ -228,17 +228,8 @@ class Pool:
 
     def _backed(self, need: int) -> Block | None:
         """The best free block that needs no mapping."""
-        block = self._free.best(need)
-        if block is None or self._chunks.is_backed(block.begin, block.begin + need):
-            return block
-        return next(
-            (
-                other
-                for other in self._free.blocks_from(need)
-                if self._chunks.is_backed(other.begin, other.begin + need)
-            ),
-            None,
-        )
+        is_backed = self._chunks.is_backed
+        return self._free.first(need, lambda block: is_backed(block.begin, block.begin + need))
 
     def _best_until(self, need: int, clock: Clock) -> Block | None:
         """The best pending block that was freed no later than `clock` says, stream by stream."""

@@ -5,6 +5,9 @@ Times are nanoseconds on the host's axis, 0 when the first iteration begins; siz
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from poolbench.backends.model.baselines import PlainMemory, lasting_addresses
@@ -74,14 +77,27 @@ def simulate(plan: Plan, profile: DeviceProfile, *, is_traced: bool) -> Result:
         memory=Memory() if any(isinstance(step, Check) for step in plan.steps) else None,
         recording=Recording(plan.n_iterations * plan.n_steps) if is_traced else None,
     )
-    issuer = Issuer(host)
-    for iteration in range(plan.n_iterations):
-        _iterate(host, issuer, iteration, result)
-        if result.status is not Status.OK:
-            break
-    host.engine.run_out()
+    with _no_collection():
+        issuer = Issuer(host)
+        for iteration in range(plan.n_iterations):
+            _iterate(host, issuer, iteration, result)
+            if result.status is not Status.OK:
+                break
+        host.engine.run_out()
     _finish(host, issuer, result)
     return result
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Hundreds of thousands of ops that all live to the end: nothing to collect, much to search."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _make_pool(plan: Plan, profile: DeviceProfile, room: int) -> Pool | None:

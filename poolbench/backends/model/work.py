@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.domain import CopyKind
@@ -21,8 +20,7 @@ _THREADS = 1024
 _WARP = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Footprint:
+class Footprint(NamedTuple):
     """A kernel: its blocks, what each of them occupies (a multiprocessor of its own, thread slots),
     and the time that it takes if all of its blocks run at once."""
 
