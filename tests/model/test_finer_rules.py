@@ -73,7 +73,7 @@ def test_merged_block_is_waited_for_until_its_last_free() -> None:
     assert found.steps.device_begin_ns[7] >= found.steps.device_end_ns[4]
 
 
-# --- what rule 5 does not do ----------------------------------------------------------------
+# --- what rule 6 does not do ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

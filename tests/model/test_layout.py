@@ -251,3 +251,13 @@ def test_used_falls_at_the_call_of_the_free() -> None:
     """Pending blocks are not used."""
     found = predict(freed_six())
     assert int(found.steps.used[found.row("x", Free)]) == 0
+
+
+def test_what_the_host_knows_does_not_become_pending_again() -> None:
+    """p1 and p2 are known to the host: a pending free of p0's place beside them changes nothing."""
+    steps = [*allocs("c", "p0", "p1", "p2"), *frees("c", "p0", "p1", "p2"), ("sync", "c")]
+    steps += [*allocs("a", "q"), ("kernel", "c", 500), *frees("c", "q"), *allocs("a", "z")]
+    found = predict(steps)
+    assert found.address("q") == found.address("p0")
+    assert found.outcome("z") is HOST
+    assert found.address("z") == found.address("p1")

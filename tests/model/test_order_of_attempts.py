@@ -118,14 +118,14 @@ def test_following_is_transitive() -> None:
 def test_legacy_default_stream_orders_blocking_streams(
     kinds: tuple[StreamKind, StreamKind], is_ordered: bool, follow: str
 ) -> None:
-    """Rule 2 holds between the legacy default stream and blocking ones, both ways."""
+    """Rule 3 holds between the legacy default stream and blocking ones, both ways."""
     streams = (stream("a", kinds[0]), stream("b", kinds[1]))
     found = predict([*used_by_a(), Y], row=f"{follow}00", streams=streams)
     assert found.outcome("y") is (EVENT if is_ordered and follow == "1" else GROWN)
 
 
 @pytest.mark.parametrize("order", ["abc", "bca", "cba", "bac"])
-def test_rule_5_asks_the_stream_that_used_the_pool_first(order: str) -> None:
+def test_rule_6_asks_the_stream_that_used_the_pool_first(order: str) -> None:
     """Neither the order of creation counts, nor that of the frees, nor what is free first."""
     steps: Steps = [("alloc", f"of_{name}", name, CHUNK) for name in order]
     steps += [("kernel", name, us) for name, us in zip(order, (900, 600, 300), strict=True)]
@@ -138,7 +138,7 @@ def test_rule_5_asks_the_stream_that_used_the_pool_first(order: str) -> None:
     assert found.waited_for("y") == f"of_{order[0]}"
 
 
-def test_rule_5_does_not_look_for_the_best_fit_among_streams() -> None:
+def test_rule_6_does_not_look_for_the_best_fit_among_streams() -> None:
     """64 MiB of the stream that is asked first are taken for 32, although 32 were pending."""
     found = predict(
         [
@@ -157,7 +157,7 @@ def test_rule_5_does_not_look_for_the_best_fit_among_streams() -> None:
     assert found.waited_for("y") == "large"
 
 
-def test_rule_5_joins_pending_neighbours_of_one_stream() -> None:
+def test_rule_6_joins_pending_neighbours_of_one_stream() -> None:
     """Two pending blocks of a stream that are neighbours serve one of their size together."""
     frees = [("kernel", "a", 300), ("free", "x0", "a"), ("free", "x1", "a")]
     steps = [("alloc", "x0", "a", CHUNK), ("alloc", "x1", "a", CHUNK), *frees]
@@ -166,7 +166,7 @@ def test_rule_5_joins_pending_neighbours_of_one_stream() -> None:
     assert found.waited_for("y") == "x1"
 
 
-def test_rule_5_does_not_join_blocks_of_two_streams() -> None:
+def test_rule_6_does_not_join_blocks_of_two_streams() -> None:
     """Neighbours that two streams freed are no block together, however much is pending."""
     steps: Steps = [("alloc", "x0", "a", CHUNK), ("alloc", "x1", "b", CHUNK)]
     steps += [("kernel", "a", 300), ("kernel", "b", 300), ("free", "x0", "a"), ("free", "x1", "b")]

@@ -23,6 +23,7 @@ from poolbench.domain import (
 )
 from poolbench.plan.plan import BufferSpec, Plan
 from poolbench.plan.steps import (
+    Alloc,
     Check,
     Compute,
     Fill,
@@ -441,3 +442,19 @@ def test_preallocated_row_leaves_allocations_out() -> None:
     assert found.steps.address[0] > 0
     assert found.outcome("x") is Outcome.OUTSIDE_POOL
     assert (found.trace.reserved_high, found.steps.reserved.max()) == (0, -1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "most"), [(CopyKind.D2H, 3_000, 6_000), (CopyKind.H2D, 0, 500)]
+)
+def test_growth_waits_for_a_copy_to_the_host(kind: CopyKind, least: float, most: float) -> None:
+    """256 MiB to the host take 4.9 ms, and growing the pool meanwhile waits; to the device not."""
+    dst, src = (3, 1) if kind is CopyKind.D2H else (1, 3)
+    plan = make_plan(
+        [copy(0, kind, dst, src, SIZE), Alloc(stream=1, buffer=0, size=CHUNK)],
+        row=row("111"),
+        lasting=BUFFERS,
+    )
+    steps = predict_plan(plan).steps
+    took = (steps.host_end_ns[1] - steps.host_begin_ns[1]) / US
+    assert least <= took <= most
