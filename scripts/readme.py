@@ -1,7 +1,8 @@
 """Fill the tables of README.md from results/.
 
 A table stands between `<!-- table: DIRECTORY -->` and `<!-- end -->`; what is between the two is
-replaced.  Only measurements are shown: a directory of predictions is refused.
+replaced.  `<!-- table: DIRECTORY COLUMN by AXIS: ROW ROW ... -->` shows one column alone, a line
+for each value of the axis.  Only measurements are shown: a directory of predictions is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from poolbench.results.store import read
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 
-MARKED = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- table: ([^\n]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+ALONE = re.compile(r"(?P<column>\w+) by (?P<axis>[\w.]+): (?P<rows>.+)")
 
 KEYS = (
     "attribute_set",
@@ -73,28 +76,50 @@ def table(record: RunRecord) -> str:
             # a row without a pool waits for no free of it: 0 would claim too much
             values |= {"n_inserted_waits": None, "inserted_wait_us_total": None}
         lines.append("| " + " | ".join(_cell(key, values[key]) for key in keys) + " |")
-    where = (
-        f"Measured on {record.before.device}, driver {record.before.driver}, "
-        f"{record.repeats} repetitions."
-    )
-    return "\n".join([*lines, "", " ".join([where, *answer(record)])])
+    return "\n".join([*lines, "", " ".join([_where(record), *answer(record)])])
+
+
+def _where(record: RunRecord) -> str:
+    before = record.before
+    return f"Measured on {before.device}, driver {before.driver}, {record.repeats} repetitions."
+
+
+def one_column(record: RunRecord, column: str, axis: str, rows: list[str]) -> str:
+    """One column as a table of axis values and rows."""
+    cells = {
+        (str(values[f"axis_{axis}"]), str(values["attribute_set"])): _cell(column, values[column])
+        for values in (case_values(record, result) for result in record.cases)
+    }
+    lines = [
+        "| " + " | ".join([f"{axis}: {_title(column)}", *rows]) + " |",
+        "|---" + "|--:" * len(rows) + "|",
+    ]
+    for value in dict.fromkeys(value for value, _ in cells):
+        told = [value, *(cells[value, row] for row in rows)]
+        lines.append("| " + " | ".join(told) + " |")
+    return "\n".join([*lines, "", _where(record)])
 
 
 def filled(text: str, table_of: Callable[[str], str]) -> str:
-    """`text` with every marked table replaced by `table_of(its directory)`."""
+    """`text` with every marked table replaced by `table_of(what its mark says)`."""
     return MARKED.sub(lambda match: f"{match[1]}\n{table_of(match[2])}\n\n{match[3]}", text)
 
 
-def measured(directory: str) -> str:
+def measured(mark: str) -> str:
+    directory, _, rest = mark.partition(" ")
     record = read(ROOT / directory)
     if record.is_predicted:
         sys.exit(f"make readme: {directory} holds predictions, not measurements")
-    return table(record)
+    alone = ALONE.fullmatch(rest)
+    if alone is None:
+        return table(record)
+    return one_column(record, alone["column"], alone["axis"], alone["rows"].split())
 
 
 def main() -> None:
     text = README.read_text()
-    missing = [found[2] for found in MARKED.finditer(text) if not (ROOT / found[2]).is_dir()]
+    directories = [found[2].split()[0] for found in MARKED.finditer(text)]
+    missing = [directory for directory in directories if not (ROOT / directory).is_dir()]
     if missing:
         sys.exit(f"make readme: no such results: {', '.join(missing)}; `make results` makes them")
     README.write_text(filled(text, measured))
