@@ -131,6 +131,3 @@ class SizeIndex:
             if is_wanted(entries[index][2]):
                 return entries[index][2]
         return None
-
-    def blocks(self) -> list[Block]:
-        return [entry[2] for entry in self._entries]

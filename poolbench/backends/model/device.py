@@ -97,8 +97,7 @@ class Device:
         """The host, or its watchdog, lets every hold up to ticket `value` go."""
         if value <= latch.value:
             return
-        latch.value = value
-        latch.opened.append((value, now_ns))
+        latch.store(value, now_ns)
         streams, latch.waiting = latch.waiting, []
         self._advance(streams)
 

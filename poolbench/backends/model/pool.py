@@ -19,6 +19,7 @@ An allocation tries, in this order:
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 from dataclasses import dataclass
 
@@ -125,6 +126,8 @@ class Pool:
         self._chunks = Chunks(profile.pool_base, self._chunk_size)
         self._tail = Block(profile.pool_base, profile.pool_base + ENDLESS, State.FREE)
         self._free = SizeIndex()
+        # Free blocks with wholly free chunks that hold memory, by address, and how many of those.
+        self._spare: list[tuple[int, Block]] = []
         self._n_spare = 0
         self._pending: dict[int, _Pending] = {}
         self._live: dict[int, tuple[Block, int]] = {}
@@ -297,17 +300,16 @@ class Pool:
     def _give_up_spare(self, n_chunks: int) -> None:
         """Takes the memory from `n_chunks` chunks of free blocks, the highest first (measured for
         one remap; which chunks a release takes is assumed to be the same)."""
-        blocks = [self._tail, *self._free.blocks()]
-        blocks.sort(key=lambda block: -block.begin)
-        for block in blocks:
-            while n_chunks:
-                chunk = self._chunks.last_spare(block)
-                if chunk < 0:
-                    break
-                self._chunks.unmap(chunk)
-                self._freed.forget(*self._chunks.span(chunk))
-                self._n_spare -= 1
-                n_chunks -= 1
+        self._n_spare -= n_chunks
+        while n_chunks:
+            block = self._spare[-1][1]
+            chunk = self._chunks.last_spare(block)
+            if chunk < 0:
+                self._spare.pop()
+                continue
+            self._chunks.unmap(chunk)
+            self._freed.forget(*self._chunks.span(chunk))
+            n_chunks -= 1
 
     def _release(self, keep: int, margin: int) -> int:
         """Gives spare chunks up while more than `keep` bytes (and `margin`) would be left."""
@@ -356,15 +358,21 @@ class Pool:
         return taken
 
     def _leave_free(self, block: Block) -> None:
-        """Takes `block` out of the index, before anything about it changes."""
+        """Takes `block` out of the indices, before anything about it changes."""
         self._n_spare -= self._chunks.n_spare(block)
+        index = bisect_left(self._spare, (block.begin,))
+        if index < len(self._spare) and self._spare[index][1] is block:
+            del self._spare[index]
         if block is not self._tail:
             self._free.remove(block, block.begin)
 
     def _enter_free(self, block: Block) -> None:
+        n_spare = self._chunks.n_spare(block)
+        if n_spare:
+            self._n_spare += n_spare
+            insort(self._spare, (block.begin, block))
         if block is not self._tail:
             self._free.add(block, block.begin)
-        self._n_spare += self._chunks.n_spare(block)
 
     def _make_free(self, block: Block) -> None:
         """Any stream may have it; neighbours join."""

@@ -6,6 +6,7 @@ are never changed in place, so that an event can keep one without copying it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,18 +19,25 @@ NOTHING_KNOWN: Clock = {}
 
 
 class Latch:
-    """The word that a hold waits for; `opened` has (value, host time) of every store, in order."""
+    """The word that a hold waits for: the values stored in it, and the host's time of each."""
 
-    __slots__ = ("opened", "value", "waiting")
+    __slots__ = ("_times", "_values", "value", "waiting")
 
     def __init__(self) -> None:
         self.value = 0
-        self.opened: list[tuple[int, int]] = []
         self.waiting: list[Stream] = []
+        self._values: list[int] = []
+        self._times: list[int] = []
+
+    def store(self, value: int, now_ns: int) -> None:
+        """`value` must be larger than the last."""
+        self.value = value
+        self._values.append(value)
+        self._times.append(now_ns)
 
     def opened_ns(self, ticket: int) -> int:
         """When the word reached `ticket`; it must have."""
-        return next(at for value, at in self.opened if value >= ticket)
+        return self._times[bisect_left(self._values, ticket)]
 
 
 class Stream:
