@@ -33,25 +33,11 @@ from poolbench.backends.model.blocks import (
     split,
 )
 from poolbench.backends.model.chunks import Chunks
+from poolbench.backends.model.history import History
 from poolbench.backends.model.ops import Op
 from poolbench.backends.model.profile import DeviceProfile
-from poolbench.backends.model.ranges import Ranges
-from poolbench.backends.model.streams import NOTHING_KNOWN, Clock
+from poolbench.backends.model.streams import Clock
 from poolbench.domain import AttributeSet, Outcome
-
-WEAKEST_LAST: tuple[Outcome, ...] = (
-    Outcome.SAME_STREAM,
-    Outcome.HOST_ORDERED,
-    Outcome.EVENT_ORDERED,
-    Outcome.OPPORTUNISTIC,
-    Outcome.SLACK,
-    Outcome.REMAPPED,
-    Outcome.GROWN,
-    Outcome.INTERNAL_DEPENDENCY,
-)
-"""A block made of several pieces is called after the one that comes last here."""
-
-_RANK = {outcome: rank for rank, outcome in enumerate(WEAKEST_LAST)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,9 +117,7 @@ class Pool:
         self._n_spare = 0
         self._pending: dict[int, _Pending] = {}
         self._live: dict[int, tuple[Block, int]] = {}
-        self._freed: Ranges[Op] = Ranges()
-        self._host: Clock = NOTHING_KNOWN
-        self._host_floor = 0
+        self._history = History(attributes)
         self.used = 0
         self.used_high = 0
         self.reserved_high = 0
@@ -160,24 +144,29 @@ class Pool:
         if pending is None:
             pending = self._pending[stream] = _Pending()
         block = pending.by_size.best(need) or self._backed(need)
-        grown: list[int] = []
         if block is None and attributes.follow_event_dependencies and clock:
             block = self._best_until(need, clock)
         if block is None and attributes.allow_opportunistic:
             block = self._completed(need, now_ns)
-        if block is not None:
-            taken = self._take(block, need)
+        taken = self._map(need, grant) if block is None else self._take(block, need)
+        if taken is None and attributes.allow_internal_dependencies:
+            block = self._pending_elsewhere(need, stream)
+            if block is not None:
+                grant.wait_for = block.point
+                taken = self._take(block, need)
+        if taken is None:
+            return grant
+        if grant.wait_for is not None:
+            grant.outcome, grant.reused_row = Outcome.INTERNAL_DEPENDENCY, grant.wait_for.row
         else:
-            found = self._map(need, grant, grown)
-            if found is None and attributes.allow_internal_dependencies:
-                block = self._pending_elsewhere(need, stream)
-                if block is not None:
-                    grant.wait_for = block.point
-                    found = self._take(block, need)
-            if found is None:
-                return grant
-            taken = found
-        self._name(grant, taken, stream, clock, grown)
+            fresh = Outcome.SLACK
+            if grant.n_remapped:
+                fresh = Outcome.REMAPPED
+            if grant.n_grown:
+                fresh = Outcome.GROWN
+            grant.outcome, grant.reused_row = self._history.name(
+                taken.begin, taken.end, stream, clock, fresh
+            )
         grant.address = taken.begin
         taken.state = State.LIVE
         self._live[taken.begin] = (taken, size)
@@ -211,13 +200,13 @@ class Pool:
         pending.by_size.add(block, op.seq)
         pending.log.append((op, block))
         pending.unseen.append(op)
-        self._freed.put(block.begin, block.end, op)
+        self._history.free(block.begin, block.end, op)
         return size
 
     def host_knows(self, clock: Clock, floor: int) -> int:
         """The host has synchronised: it knows of every op up to `floor`, and by stream up to
         `clock`.  Memory above the threshold goes back; the number of chunks that did."""
-        self._host, self._host_floor = clock, floor
+        self._history.host_knows(clock, floor)
         for stream, pending in self._pending.items():
             if pending.log:
                 self._settle(pending, max(floor, clock.get(stream, 0)))
@@ -269,7 +258,7 @@ class Pool:
 
     # --- rule 5: memory ---------------------------------------------------------------------
 
-    def _map(self, need: int, grant: Grant, grown: list[int]) -> Block | None:
+    def _map(self, need: int, grant: Grant) -> Block | None:
         """A block of address space with memory put behind it.
 
         If there is not enough memory, what there is is mapped all the same (measured).
@@ -293,7 +282,6 @@ class Pool:
             self._give_up_spare(n_remapped)
         for chunk in missing:
             self._chunks.map(chunk)
-        grown += missing[n_remapped:]
         self.reserved_high = max(self.reserved_high, self.reserved)
         return taken
 
@@ -308,7 +296,7 @@ class Pool:
                 self._spare.pop()
                 continue
             self._chunks.unmap(chunk)
-            self._freed.forget(*self._chunks.span(chunk))
+            self._history.forget(*self._chunks.span(chunk))
             n_chunks -= 1
 
     def _release(self, keep: int, margin: int) -> int:
@@ -388,38 +376,3 @@ class Pool:
                 self._tail = block
             absorb_following(block)
         self._enter_free(block)
-
-    # --- names ------------------------------------------------------------------------------
-
-    def _name(
-        self, grant: Grant, taken: Block, stream: int, clock: Clock, grown: list[int]
-    ) -> None:
-        """Says how the block was served: by its weakest piece."""
-        if grant.wait_for is not None:
-            grant.outcome = Outcome.INTERNAL_DEPENDENCY
-            grant.reused_row = grant.wait_for.row
-            return
-        weakest = (-1, -1, -1)
-        for _, _, op in self._freed.pieces(taken.begin, taken.end):
-            if op is None:
-                outcome, done, row = Outcome.SLACK, -1, -1
-                if grown:
-                    outcome = Outcome.GROWN
-                elif grant.n_remapped:
-                    outcome = Outcome.REMAPPED
-            else:
-                outcome, done, row = self._relation(op, stream, clock), op.done_ns, op.row
-            weakest = max(weakest, (_RANK[outcome], done, row))
-        grant.outcome = WEAKEST_LAST[weakest[0]]
-        grant.reused_row = weakest[2]
-
-    def _relation(self, op: Op, stream: int, clock: Clock) -> Outcome:
-        """How a free stands to an allocation that may take its block without waiting."""
-        if op.stream_id == stream:
-            return Outcome.SAME_STREAM
-        if op.seq <= self._host_floor or op.seq <= self._host.get(op.stream_id, 0):
-            return Outcome.HOST_ORDERED
-        is_ordered = op.seq <= clock.get(op.stream_id, 0)
-        if is_ordered and self._attributes.follow_event_dependencies:
-            return Outcome.EVENT_ORDERED
-        return Outcome.OPPORTUNISTIC
