@@ -87,7 +87,7 @@ def test_time_goes_forward(seed: int) -> None:
     assert (begins[1:] >= ends[:-1]).all()
     there = steps.device_begin_ns != NONE
     assert (steps.device_end_ns[there] >= steps.device_begin_ns[there]).all()
-    assert (steps.device_end_ns[there] >= steps.host_begin_ns[there]).all()
+    assert (steps.device_end_ns[there] >= steps.host_end_ns[there]).all()
     last: dict[int, int] = {}
     for at in np.flatnonzero(there):
         stream = getattr(plan.steps[at % plan.n_steps], "stream")  # noqa: B009

@@ -214,3 +214,13 @@ def test_preallocated_row_leaves_allocations_out() -> None:
     assert found.steps.address[0] > 0
     assert found.outcome("x") is Outcome.OUTSIDE_POOL
     assert (found.trace.reserved_high, found.steps.reserved.max()) == (0, -1)
+
+
+def test_event_after_a_call_comes_after_it() -> None:
+    """On an idle stream an allocation that grows the pool spans its host call, and 4 us more."""
+    found = predict([("alloc", "x", "a", 1024 * MIB), ("free", "x", "a")])
+    steps = found.steps
+    for row in range(2):
+        late = (steps.device_end_ns[row] - steps.host_end_ns[row]) / US
+        assert 2 <= late <= 6
+    assert found.device_us("x") > 500

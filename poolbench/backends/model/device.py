@@ -77,6 +77,7 @@ class Device:
         self._copy_gap_ns = costs.copy_gap_ns
         self._dependency_ns = costs.dependency_ns
         self._latch_open_ns = costs.latch_open_ns
+        self._timing_record_ns = profile.host.timing_record_ns
         self._sms = Multiprocessors(profile.n_multiprocessors, profile.threads_per_multiprocessor)
         self._waiting: list[tuple[int, int, int, Op, Stream]] = []
         self._n_waited = 0
@@ -123,7 +124,8 @@ class Device:
                         break
                 elif op.before_ns:
                     op.begin_ns = max(stream.time_ns, op.event_ns) + op.before_ns
-                    done = max(op.begin_ns, after) + op.cost_ns
+                    done = max(op.begin_ns, after, op.arrive_ns) + op.cost_ns
+                    self._close_bracket(op, done)
                 else:
                     op.begin_ns = done = after if after > op.arrive_ns else op.arrive_ns
                     done += op.cost_ns
@@ -133,6 +135,11 @@ class Device:
                 if op.waiters is not None:
                     streams += op.waiters
                     op.waiters = None
+
+    def _close_bracket(self, op: Op, done_ns: int) -> None:
+        """The timing event after an op is issued after it: on an idle stream it is late for that
+        (measured: 4 us after the return of the call)."""
+        op.after_ns = max(op.after_ns, op.arrive_ns + self._timing_record_ns - done_ns)
 
     def _after_dependency(self, stream: Stream, dependency: Op | list[Op]) -> int:
         """When `stream` can go on; `UNKNOWN`, and the stream registered, if that is not known."""
@@ -194,6 +201,8 @@ class Device:
         if not op.before_ns:
             op.begin_ns = now_ns
         op.done_ns = done = now_ns + op.cost_ns
+        if op.before_ns:
+            self._close_bracket(op, done)
         if op.engine is not None:
             op.engine.end_ns = done
         self._engine.schedule(done, END, self._end, op)
