@@ -155,18 +155,27 @@ class _Reading:
         begin, end = self._block(alloc_row, buffer.size)
         self._chunks.free(begin, end)
         self._users.put(begin, end, row)
-        self._blocks.put(*self._merged(begin, end, self._stream_of(row)), row)
+        self._blocks.put(*self._merged(begin, end, row), row)
 
-    def _merged(self, begin: int, end: int, stream: tuple[int, int]) -> tuple[int, int]:
-        """The block that a free makes of its range and its neighbours of the same stream."""
+    def _merged(self, begin: int, end: int, row: int) -> tuple[int, int]:
+        """The block that a free makes of its range and its neighbours of the same stream.
+
+        A neighbour that the host knew to be free stays a block of its own (measured).
+        """
         while True:
             left, right = self._blocks.beside(begin, end)
-            if left is not None and self._stream_of(left.user) == stream:
+            if left is not None and self._joins(left.user, row):
                 begin = left.begin
-            elif right is not None and self._stream_of(right.user) == stream:
+            elif right is not None and self._joins(right.user, row):
                 end = right.end
             else:
                 return begin, end
+
+    def _joins(self, neighbour: int, row: int) -> bool:
+        if neighbour < self._host_knows_until or self._stream_of(neighbour) != self._stream_of(row):
+            return False
+        n_steps = self._evidence.plan.n_steps
+        return not self._evidence.order.is_host_known(neighbour % n_steps, row % n_steps)
 
     def _stream_of(self, free_row: int) -> tuple[int, int]:
         """The stream of a free; one that a step creates is another in each iteration."""
