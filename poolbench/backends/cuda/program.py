@@ -253,7 +253,7 @@ class Program:
                     pointer, pointers[buffer] = pointers[buffer], 0
                     return plain(pointer)  # type: ignore[no-any-return]
 
-                return free
+                return self._blocking(free)  # it waits for all running work
             case AttributeSet():
                 ordered = driver.cuMemFreeAsync
 
