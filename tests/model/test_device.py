@@ -252,13 +252,22 @@ def test_ordered_use_is_not_corrupt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "least", "most"), [(CopyKind.D2H, 3_000, 6_000), (CopyKind.H2D, 0, 500)]
+    ("kind", "n_chunks", "least", "most"),
+    [
+        (CopyKind.D2H, 1, 1_000, 1_400),
+        (CopyKind.D2H, 2, 2_000, 2_400),
+        (CopyKind.D2H, 8, 4_500, 5_500),
+        (CopyKind.H2D, 2, 0, 500),
+    ],
 )
-def test_growth_waits_for_a_copy_to_the_host(kind: CopyKind, least: float, most: float) -> None:
-    """256 MiB to the host take 4.9 ms, and growing the pool meanwhile waits; to the device not."""
+def test_growth_waits_for_a_copy_to_the_host(
+    kind: CopyKind, n_chunks: int, least: float, most: float
+) -> None:
+    """256 MiB to the host take 4.9 ms; growing the pool meanwhile waits 1 ms for each chunk, until
+    the copy is over.  A copy to the device is not in the way."""
     dst, src = (3, 1) if kind is CopyKind.D2H else (1, 3)
     plan = make_plan(
-        [copy(0, kind, dst, src, SIZE), Alloc(stream=1, buffer=0, size=CHUNK)],
+        [copy(0, kind, dst, src, SIZE), Alloc(stream=1, buffer=0, size=n_chunks * CHUNK)],
         row=row("111"),
         lasting=BUFFERS,
     )

@@ -62,6 +62,8 @@ class _Plain:
             address = host.plain.allocate(step.size)
             if address < 0:
                 _give_up(host, row)
+        if step.size > host.profile.small_plain_size:
+            _map_beside_copies(host, 1)
         host.addresses[step.buffer] = address
         if host.recording is not None:
             host.recording.allocated(row, address, Outcome.OUTSIDE_POOL, NONE)
@@ -135,8 +137,7 @@ class _FromPool:
             cost += grant.n_remapped * costs.remap_failed_ns_per_chunk
         host.now_ns += round(cost)
         if grant.n_grown:
-            # Mapping waits for a copy to the host, not for other copies or kernels (measured).
-            host.catch_up_with(host.device.d2h_end_ns())
+            _map_beside_copies(host, grant.n_grown)
         return grant
 
     def _depend(self, op: Op, free: Op | None) -> None:
@@ -161,6 +162,13 @@ class _FromPool:
             op.before_ns = op.after_ns = host.traced_ns
             host.recording.ops.append(op)
         host.device.push(stream, op)
+
+
+def _map_beside_copies(host: Host, n_pieces: int) -> None:
+    """Each piece that is mapped waits for its turn beside a copy to the host; other copies and
+    kernels are not in the way (measured)."""
+    turns_ns = host.now_ns + n_pieces * host.profile.host.copy_turn_ns
+    host.catch_up_with(min(host.device.d2h_end_ns(), turns_ns))
 
 
 def _note_failure(host: Host, row: int) -> None:

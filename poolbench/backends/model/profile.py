@@ -72,6 +72,8 @@ class HostCosts:
     step_ns: int = 250
     """The issuing loop itself."""
     sample_ns: int = 400
+    copy_turn_ns: int = 1_000_000
+    """What mapping a piece of memory waits for at most while a copy to the host runs [P]."""
     plain_alloc_ns: int = 40_000
     plain_alloc_ns_per_mib: float = 40.0
     plain_free_ns: int = 50_000
