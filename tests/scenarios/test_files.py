@@ -19,6 +19,7 @@ NAMES = {
     "cudafree-while-busy",
     "event-ordered",
     "growth-while-busy",
+    "growth-while-copying",
     "hand-over",
     "hand-over-room",
     "holes",
