@@ -88,7 +88,7 @@ def _language() -> Iterator[Explanation]:
     """Step kinds and problem codes, which come from the scenario language."""
     from poolbench.plan.codes import CODES as PLAN_CODES
     from poolbench.scenario.codes import CODES as SCENARIO_CODES
-    from poolbench.scenario.schema import STEP_MODELS
+    from poolbench.scenario.step_models import STEP_MODELS
 
     for kind, model in STEP_MODELS.items():
         yield Explanation(name=kind, kind="step", text=first_line(model.__doc__))

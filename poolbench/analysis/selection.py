@@ -22,8 +22,9 @@ from poolbench.domain import (
 from poolbench.findings import CaseResult
 from poolbench.plan.names import text_of
 from poolbench.plan.settings import read_setting
+from poolbench.scenario.fieldtypes import Scalar, read_threshold
 from poolbench.scenario.scenario import Scenario
-from poolbench.scenario.schema import AXIS_SETTINGS, Scalar, read_threshold
+from poolbench.scenario.schema import AXIS_SETTINGS
 
 Where = Mapping[str, Scalar | tuple[Scalar, ...]]
 

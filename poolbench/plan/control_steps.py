@@ -10,14 +10,14 @@ from typing import assert_never
 from poolbench.domain import StreamKind
 from poolbench.plan import steps
 from poolbench.plan.step_values import Made, Source, Values
-from poolbench.scenario import schema
+from poolbench.scenario import step_models as models
 
 
-def event_step(to: Values, source: Source, model: schema.RecordStep | schema.WaitStep) -> Made:
+def event_step(to: Values, source: Source, model: models.RecordStep | models.WaitStep) -> Made:
     """`record`, `wait`."""
-    is_record = isinstance(model, schema.RecordStep)
+    is_record = isinstance(model, models.RecordStep)
     key = "record" if is_record else "wait"
-    written = model.record if isinstance(model, schema.RecordStep) else model.wait
+    written = model.record if isinstance(model, models.RecordStep) else model.wait
     event = to.event(source, key, written)
     stream = to.stream(source, "stream", model.stream)
     name = to.name(source, key, written) or ""
@@ -31,11 +31,11 @@ def event_step(to: Values, source: Source, model: schema.RecordStep | schema.Wai
     return make(stream=stream, event=event), name
 
 
-def host_step(to: Values, source: Source, model: schema.SyncStep | schema.QueryStep) -> Made:
+def host_step(to: Values, source: Source, model: models.SyncStep | models.QueryStep) -> Made:
     """`sync`, `query`: the target decides which other key is needed, and none else is taken."""
-    is_sync = isinstance(model, schema.SyncStep)
+    is_sync = isinstance(model, models.SyncStep)
     key = "sync" if is_sync else "query"
-    target = model.sync if isinstance(model, schema.SyncStep) else model.query
+    target = model.sync if isinstance(model, models.SyncStep) else model.query
     for other, given in (("stream", model.stream), ("event", model.event)):
         if other == target and given is None:
             to.error(source, key, "missing-key", f"{key}: {target} needs the key {other}")
@@ -61,17 +61,17 @@ def host_step(to: Values, source: Source, model: schema.SyncStep | schema.QueryS
 def stream_step(
     to: Values,
     source: Source,
-    model: schema.HoldStep | schema.ReleaseStep | schema.CreateStep | schema.DestroyStep,
+    model: models.HoldStep | models.ReleaseStep | models.CreateStep | models.DestroyStep,
 ) -> Made:
     """`hold`, `release`, `create`, `destroy`."""
     match model:
-        case schema.HoldStep(hold=written):
+        case models.HoldStep(hold=written):
             key = "hold"
-        case schema.ReleaseStep(release=written):
+        case models.ReleaseStep(release=written):
             key = "release"
-        case schema.CreateStep(create=written):
+        case models.CreateStep(create=written):
             key = "create"
-        case schema.DestroyStep(destroy=written):
+        case models.DestroyStep(destroy=written):
             key = "destroy"
         case _:
             assert_never(model)
@@ -92,14 +92,14 @@ def stream_step(
         )
         return None, spec.name
     match model:
-        case schema.HoldStep():
+        case models.HoldStep():
             return steps.Hold(stream=stream, ticket=tables.hold(stream)), spec.name
-        case schema.ReleaseStep():
+        case models.ReleaseStep():
             return steps.Release(stream=stream, ticket=tables.release(stream)), spec.name
-        case schema.CreateStep():
+        case models.CreateStep():
             tables.note_create(stream)
             return steps.CreateStream(stream=stream), spec.name
-        case schema.DestroyStep():
+        case models.DestroyStep():
             tables.note_destroy(stream)
             return steps.DestroyStream(stream=stream), spec.name
         case _:

@@ -13,8 +13,9 @@ from poolbench.errors import Place
 from poolbench.plan.faults import Faults
 from poolbench.plan.names import references_in
 from poolbench.plan.scope import Scope
+from poolbench.scenario.fieldtypes import read_count
 from poolbench.scenario.scenario import StepNode
-from poolbench.scenario.schema import RepeatStep, read_count
+from poolbench.scenario.step_models import RepeatStep
 
 MAX_STEPS = 1_000_000
 """Steps of one iteration."""

@@ -21,8 +21,10 @@ from poolbench.plan.step_values import Source, Values
 from poolbench.plan.steps import Step
 from poolbench.plan.tables import Tables
 from poolbench.plan.translate import translate
+from poolbench.scenario.fieldtypes import read_count
 from poolbench.scenario.scenario import Scenario, StepNode
-from poolbench.scenario.schema import AXIS_SETTINGS, RepeatStep, read_count
+from poolbench.scenario.schema import AXIS_SETTINGS
+from poolbench.scenario.step_models import RepeatStep
 
 MAX_CLOCK_CELLS = 2**26
 """Steps x streams: what the order of the steps may need, 256 MiB."""

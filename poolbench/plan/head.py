@@ -16,17 +16,15 @@ from poolbench.plan.names import references_of, suggestion, text_of
 from poolbench.plan.plan import BufferSpec, KernelSource, StreamSpec
 from poolbench.plan.scope import Scope, Unreadable
 from poolbench.plan.settings import apply_setting, read_setting
-from poolbench.scenario.scenario import Path, Scenario
-from poolbench.scenario.schema import (
-    AXIS_SETTINGS,
-    HeadModel,
-    StreamModel,
+from poolbench.scenario.fieldtypes import (
     read_count,
     read_duration,
     read_limit,
     read_size,
     read_threshold,
 )
+from poolbench.scenario.scenario import Path, Scenario
+from poolbench.scenario.schema import AXIS_SETTINGS, HeadModel, StreamModel
 from poolbench.scenario.values import Ref
 from poolbench.units import format_size
 

@@ -12,7 +12,8 @@ from poolbench.plan import steps
 from poolbench.plan.head import BUILT_IN_KERNELS
 from poolbench.plan.names import suggestion
 from poolbench.plan.step_values import Made, Source, Values
-from poolbench.scenario import schema
+from poolbench.scenario import fieldtypes
+from poolbench.scenario import step_models as models
 from poolbench.scenario.values import REF
 
 MAX_THREADS = 1024
@@ -61,7 +62,7 @@ def _typed(kind: str, value: int | float) -> tuple[str, int | float] | str:
 
 
 def _argument(
-    to: Values, source: Source, raw: schema.Scalar | dict[str, int | float]
+    to: Values, source: Source, raw: fieldtypes.Scalar | dict[str, int | float]
 ) -> Argument | None:
     found: tuple[str, int | float] | str
     if isinstance(raw, dict):
@@ -95,7 +96,7 @@ def _argument(
     return found
 
 
-def _wrong_keys(model: schema.KernelStep, kernel: str) -> Iterator[tuple[str, str, str]]:
+def _wrong_keys(model: models.KernelStep, kernel: str) -> Iterator[tuple[str, str, str]]:
     """(key, code, message) of keys that the kernel lacks or has no use for."""
     allowed = _KEYS.get(kernel, _OWN_KEYS)
     given = {
@@ -112,14 +113,14 @@ def _wrong_keys(model: schema.KernelStep, kernel: str) -> Iterator[tuple[str, st
         yield "kernel", "missing-key", "kernel stream needs the key reads or writes"
 
 
-def _grid(to: Values, source: Source, model: schema.KernelStep, kernel: str) -> steps.Grid:
+def _grid(to: Values, source: Source, model: models.KernelStep, kernel: str) -> steps.Grid:
     is_own = kernel not in BUILT_IN_KERNELS
     numbers = {}
     for key, value, low, high in (
-        ("blocks", model.blocks, 1, schema.MAX_COUNT),
+        ("blocks", model.blocks, 1, fieldtypes.MAX_COUNT),
         ("threads", model.threads, 1, MAX_THREADS),
     ):
-        number = None if value is None else to.number(source, key, value, schema.read_count)
+        number = None if value is None else to.number(source, key, value, fieldtypes.read_count)
         if number is not None and not low <= number <= high:
             to.error(source, key, "out-of-range", f"{key} must be {low} to {high}, not {number}")
             number = None
@@ -139,7 +140,7 @@ def _grid(to: Values, source: Source, model: schema.KernelStep, kernel: str) -> 
     return steps.Grid(share=1.0, threads=threads or DEFAULT_THREADS)
 
 
-def launch(to: Values, source: Source, model: schema.KernelStep) -> Made:
+def launch(to: Values, source: Source, model: models.KernelStep) -> Made:
     """The launch that a kernel step means, and the kernel's name."""
     name = to.name(source, "kernel", model.kernel)
     if name is None:
@@ -165,7 +166,7 @@ def launch(to: Values, source: Source, model: schema.KernelStep) -> Made:
     duration_ns = (
         None
         if model.duration is None
-        else to.number(source, "duration", model.duration, schema.read_duration)
+        else to.number(source, "duration", model.duration, fieldtypes.read_duration)
     )
     if stream is None or None in (*reads, *writes, *arguments):
         return None, name

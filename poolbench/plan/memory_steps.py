@@ -11,7 +11,8 @@ from poolbench.domain import CopyKind, MemoryKind
 from poolbench.plan import steps
 from poolbench.plan.step_values import Made, Source, Values
 from poolbench.plan.tables import Buffer
-from poolbench.scenario import schema
+from poolbench.scenario import fieldtypes
+from poolbench.scenario import step_models as models
 
 _HOST_SIDES = {
     CopyKind.H2D: (False, True),
@@ -21,11 +22,11 @@ _HOST_SIDES = {
 """Copy kind -> whether destination and source are on the host."""
 
 
-def alloc(to: Values, source: Source, model: schema.AllocStep, at: int) -> Made:
+def alloc(to: Values, source: Source, model: models.AllocStep, at: int) -> Made:
     """`alloc`: a buffer of its own each time, also where a fault makes the step impossible."""
     tables = to.tables
     name = to.name(source, "alloc", model.alloc)
-    size = to.number(source, "size", model.size, schema.read_size)
+    size = to.number(source, "size", model.size, fieldtypes.read_size)
     stream = to.stream(source, "stream", model.stream)
     if name is None:
         return None, ""
@@ -49,7 +50,7 @@ def alloc(to: Values, source: Source, model: schema.AllocStep, at: int) -> Made:
     return steps.Alloc(stream=stream, buffer=index, size=size or 0), name
 
 
-def free(to: Values, source: Source, model: schema.FreeStep, at: int) -> Made:
+def free(to: Values, source: Source, model: models.FreeStep, at: int) -> Made:
     """`free` of the latest buffer of that name; freed twice is left to `lifetimes`."""
     index = to.buffer(source, "free", model.free)
     stream = to.stream(source, "stream", model.stream)
@@ -72,7 +73,7 @@ def free(to: Values, source: Source, model: schema.FreeStep, at: int) -> Made:
     return steps.Free(stream=stream, buffer=index), buffer.name
 
 
-def memcpy(to: Values, source: Source, model: schema.MemcpyStep) -> Made:
+def memcpy(to: Values, source: Source, model: models.MemcpyStep) -> Made:
     """`memcpy`: each side in the memory that the kind says."""
     dst = to.buffer(source, "dst", model.dst)
     src = to.buffer(source, "src", model.src)
@@ -105,15 +106,17 @@ def memcpy(to: Values, source: Source, model: schema.MemcpyStep) -> Made:
 
 
 def pattern(
-    to: Values, source: Source, model: schema.MemsetStep | schema.FillStep | schema.CheckStep
+    to: Values,
+    source: Source,
+    model: models.MemsetStep | models.FillStep | models.CheckStep,
 ) -> Made:
     """`memset`, `fill`, `check`: bytes written or compared by value."""
     match model:
-        case schema.MemsetStep(memset=written):
+        case models.MemsetStep(memset=written):
             key = "memset"
-        case schema.FillStep(fill=written):
+        case models.FillStep(fill=written):
             key = "fill"
-        case schema.CheckStep(check=written):
+        case models.CheckStep(check=written):
             key = "check"
         case _:
             assert_never(model)
@@ -122,7 +125,7 @@ def pattern(
     if index is None:
         return None, ""
     buffer = to.tables.buffers[index]
-    if isinstance(model, schema.MemsetStep):
+    if isinstance(model, models.MemsetStep):
         size = to.size_within(source, model.size, (buffer,))
         if stream is None:
             return None, buffer.name
@@ -130,7 +133,7 @@ def pattern(
         return memset, buffer.name
     if stream is None:
         return None, buffer.name
-    if isinstance(model, schema.FillStep):
+    if isinstance(model, models.FillStep):
         to.tables.n_fills += 1
         buffer.seed = to.tables.n_fills
         fill = steps.Fill(stream=stream, buffer=index, seed=buffer.seed, size=buffer.size)

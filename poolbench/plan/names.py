@@ -11,8 +11,8 @@ from itertools import islice
 
 from pydantic import BaseModel
 
+from poolbench.scenario.fieldtypes import Scalar
 from poolbench.scenario.scenario import Scenario, StepNode
-from poolbench.scenario.schema import Scalar
 from poolbench.scenario.values import REF, Ref
 
 MAX_COMPARED = 2000

@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from poolbench.errors import Place
 from poolbench.plan.faults import Faults
 from poolbench.plan.names import suggestion
-from poolbench.scenario.schema import read_count
+from poolbench.scenario.fieldtypes import read_count
 from poolbench.scenario.values import REF, Flag, Ref
 
 Read = Callable[[object], int]

@@ -12,12 +12,7 @@ from poolbench.domain import Issue, OnOom
 from poolbench.errors import BadUsage
 from poolbench.plan.names import suggestion
 from poolbench.plan.scope import Unreadable, read_enum_text, read_text
-from poolbench.scenario.scenario import Scenario
-from poolbench.scenario.schema import (
-    AXIS_SETTINGS,
-    DeviceModel,
-    HeadModel,
-    PoolModel,
+from poolbench.scenario.fieldtypes import (
     Scalar,
     read_count,
     read_duration,
@@ -25,6 +20,8 @@ from poolbench.scenario.schema import (
     read_size,
     read_threshold,
 )
+from poolbench.scenario.scenario import Scenario
+from poolbench.scenario.schema import AXIS_SETTINGS, DeviceModel, HeadModel, PoolModel
 
 MAX_TEXT = 200
 

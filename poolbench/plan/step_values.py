@@ -12,7 +12,7 @@ from poolbench.plan.draws import draw
 from poolbench.plan.scope import Read, Scope
 from poolbench.plan.steps import Step
 from poolbench.plan.tables import Buffer, Tables
-from poolbench.scenario import schema
+from poolbench.scenario import fieldtypes
 from poolbench.scenario.scenario import StepNode
 from poolbench.scenario.values import Draw, Value
 from poolbench.units import format_size
@@ -83,7 +83,7 @@ class Values:
         smallest = min(buffers, key=lambda buffer: buffer.size)
         if value is None:
             return smallest.size
-        size = self.number(source, "size", value, schema.read_size)
+        size = self.number(source, "size", value, fieldtypes.read_size)
         if size is None:
             return smallest.size
         if size == 0:

@@ -11,7 +11,8 @@ from poolbench.plan.control_steps import event_step, host_step, stream_step
 from poolbench.plan.launches import launch
 from poolbench.plan.memory_steps import alloc, free, memcpy, pattern
 from poolbench.plan.step_values import Made, Source, Values
-from poolbench.scenario import schema
+from poolbench.scenario import fieldtypes
+from poolbench.scenario import step_models as models
 
 
 def translate(to: Values, source: Source, at: int) -> Made:
@@ -26,31 +27,31 @@ def translate(to: Values, source: Source, at: int) -> Made:
     return made, name
 
 
-def _made(to: Values, source: Source, model: schema.StepModel, at: int) -> Made:
+def _made(to: Values, source: Source, model: models.StepModel, at: int) -> Made:
     match model:
-        case schema.AllocStep():
+        case models.AllocStep():
             return alloc(to, source, model, at)
-        case schema.FreeStep():
+        case models.FreeStep():
             return free(to, source, model, at)
-        case schema.KernelStep():
+        case models.KernelStep():
             return launch(to, source, model)
-        case schema.MemcpyStep():
+        case models.MemcpyStep():
             return memcpy(to, source, model)
-        case schema.MemsetStep() | schema.FillStep() | schema.CheckStep():
+        case models.MemsetStep() | models.FillStep() | models.CheckStep():
             return pattern(to, source, model)
-        case schema.RecordStep() | schema.WaitStep():
+        case models.RecordStep() | models.WaitStep():
             return event_step(to, source, model)
-        case schema.SyncStep() | schema.QueryStep():
+        case models.SyncStep() | models.QueryStep():
             return host_step(to, source, model)
-        case schema.HostStep(host=host):
-            duration_ns = to.number(source, "host", host, schema.read_duration)
+        case models.HostStep(host=host):
+            duration_ns = to.number(source, "host", host, fieldtypes.read_duration)
             return steps.HostWork(duration_ns=duration_ns or 0), ""
-        case schema.TrimStep(trim=trim):
-            return steps.Trim(keep=to.number(source, "trim", trim, schema.read_size) or 0), ""
-        case schema.SampleStep(sample=sample):
+        case models.TrimStep(trim=trim):
+            return steps.Trim(keep=to.number(source, "trim", trim, fieldtypes.read_size) or 0), ""
+        case models.SampleStep(sample=sample):
             name = to.name(source, "sample", sample)
             return (None, "") if name is None else (steps.Sample(name=name), name)
-        case schema.HoldStep() | schema.ReleaseStep() | schema.CreateStep() | schema.DestroyStep():
+        case models.HoldStep() | models.ReleaseStep() | models.CreateStep() | models.DestroyStep():
             return stream_step(to, source, model)
         case _:
             raise TypeError(f"no plan step for {type(model).__name__}")

@@ -15,7 +15,7 @@ from poolbench.glossary import BASELINES, KERNELS
 from poolbench.render.console import line, prose, terms
 from poolbench.results.legend import preset_text
 from poolbench.scenario.scenario import Scenario
-from poolbench.scenario.schema import STEP_MODELS
+from poolbench.scenario.step_models import STEP_MODELS
 
 
 def print_catalogue(console: Console, scenarios: Sequence[Scenario]) -> None:

@@ -16,18 +16,11 @@ from poolbench.columns import BY_KEY, Column, Unit
 from poolbench.conditions import ConditionError, parse_condition
 from poolbench.domain import COMBINATIONS, PRESETS, BackendKind, Baseline, row_name
 from poolbench.scenario.fields import Faults
+from poolbench.scenario.fieldtypes import Scalar, read_threshold
 from poolbench.scenario.kernels import BUILT_IN
 from poolbench.scenario.nearest import near
 from poolbench.scenario.scenario import Path
-from poolbench.scenario.schema import (
-    AXIS_SETTINGS,
-    DeviceModel,
-    ExpectModel,
-    HeadModel,
-    PoolModel,
-    Scalar,
-    read_threshold,
-)
+from poolbench.scenario.schema import AXIS_SETTINGS, DeviceModel, ExpectModel, HeadModel, PoolModel
 from poolbench.scenario.wording import describe, form, shown
 
 MAX_AXES_PRODUCT = 256

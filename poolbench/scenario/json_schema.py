@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from poolbench.scenario.schema import STEP_MODELS, HeadModel
+from poolbench.scenario.schema import HeadModel
+from poolbench.scenario.step_models import STEP_MODELS
 
 _REF = "#/$defs/{model}"
 

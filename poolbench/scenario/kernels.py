@@ -9,7 +9,8 @@ from pathlib import Path as FilePath
 
 from poolbench.scenario.fields import Faults
 from poolbench.scenario.scenario import StepNode
-from poolbench.scenario.schema import HeadModel, KernelModel, KernelStep
+from poolbench.scenario.schema import HeadModel, KernelModel
+from poolbench.scenario.step_models import KernelStep
 from poolbench.scenario.wording import shown
 
 BUILT_IN = ("spin", "stream", "compute")

@@ -21,8 +21,9 @@ from poolbench.scenario.names import names_as_written, names_of, rows_as_written
 from poolbench.scenario.nearest import near
 from poolbench.scenario.rest import without
 from poolbench.scenario.scenario import Path, Scenario, StepNode
-from poolbench.scenario.schema import STEP_MODELS, HeadModel, KernelStep, QueryStep, SyncStep
+from poolbench.scenario.schema import HeadModel
 from poolbench.scenario.source import MAX_SIZE, TOO_LARGE, Source
+from poolbench.scenario.step_models import STEP_MODELS, KernelStep, QueryStep, SyncStep
 from poolbench.scenario.syntax import place_at
 from poolbench.scenario.wording import form, shown
 

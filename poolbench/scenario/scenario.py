@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from poolbench.errors import Place
-from poolbench.scenario.schema import HeadModel, StepModel
+from poolbench.scenario.schema import HeadModel
+from poolbench.scenario.step_models import StepModel
 
 Path = tuple[str | int, ...]
 

@@ -15,7 +15,7 @@ from poolbench.columns import COLUMNS
 from poolbench.domain import PRESETS, Outcome, Status
 from poolbench.explain import all_explanations
 from poolbench.scenario.find import shipped
-from poolbench.scenario.schema import STEP_MODELS
+from poolbench.scenario.step_models import STEP_MODELS
 from tests.cli.conftest import Cli
 from tests.cli.fakes import write_scenario
 

@@ -10,7 +10,8 @@ from poolbench.errors import Place
 from poolbench.plan.expand import Expansion, expand
 from poolbench.scenario.load import load_text
 from poolbench.scenario.scenario import Path, Scenario, StepNode
-from poolbench.scenario.schema import STEP_MODELS, HeadModel
+from poolbench.scenario.schema import HeadModel
+from poolbench.scenario.step_models import STEP_MODELS
 
 
 def _place(node: yaml.Node) -> Place:

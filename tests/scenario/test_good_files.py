@@ -9,8 +9,8 @@ import pytest
 from poolbench.domain import Issue, OnOom
 from poolbench.plan.check import check
 from poolbench.scenario.load import load, load_text
-from poolbench.scenario.schema import AllocStep, KernelStep
 from poolbench.scenario.source import parse
+from poolbench.scenario.step_models import AllocStep, KernelStep
 from poolbench.scenario.values import Draw, DrawKind, Ref
 
 GOOD = Path(__file__).parent / "good"

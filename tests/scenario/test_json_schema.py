@@ -12,8 +12,8 @@ import pytest
 from poolbench.errors import BadInput
 from poolbench.scenario.json_schema import json_schema
 from poolbench.scenario.load import load_text
-from poolbench.scenario.schema import STEP_MODELS
 from poolbench.scenario.source import parse
+from poolbench.scenario.step_models import STEP_MODELS
 
 # In the dev group; a machine with a GPU that runs only the gpu tests may do without.
 jsonschema = pytest.importorskip("jsonschema")

@@ -25,7 +25,8 @@ from poolbench.plan.codes import CODES as PLAN_CODES
 from poolbench.render.problems import format_problems
 from poolbench.scenario.codes import CODES
 from poolbench.scenario.load import load_text
-from poolbench.scenario.schema import STEP_MODELS, ExpectModel, HeadModel
+from poolbench.scenario.schema import ExpectModel, HeadModel
+from poolbench.scenario.step_models import STEP_MODELS
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
 TEXTS = [path.read_text("utf-8") for path in sorted(FOLDER.glob("*.yaml"))]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from poolbench.domain import Outcome, Status
 from poolbench.plan.check import check
-from poolbench.scenario import schema
+from poolbench.scenario import schema, step_models
 from poolbench.scenario.load import load_text
 from poolbench.scenario.values import DrawKind
 
@@ -36,7 +36,7 @@ HEADS: tuple[type[BaseModel], ...] = (
     schema.KernelModel,
     schema.ExpectModel,
     schema.RatioModel,
-    schema.StepModel,
+    step_models.StepModel,
 )
 
 
@@ -59,20 +59,20 @@ def test_head_keys_have_a_row_of_their_own() -> None:
     assert set(schema.HeadModel.model_fields) | {"steps"} <= first_cells
 
 
-@pytest.mark.parametrize("kind", schema.STEP_MODELS)
+@pytest.mark.parametrize("kind", step_models.STEP_MODELS)
 def test_every_step_has_an_example_that_holds(kind: str) -> None:
     """Each step kind has a row whose example its model accepts."""
     values = yaml.safe_load(STEP_ROWS[kind])
     assert next(iter(values)) == kind
     body = values.pop("steps", None)
-    schema.STEP_MODELS[kind](**values)
+    step_models.STEP_MODELS[kind](**values)
     assert (body is not None) == (kind == "repeat")
 
 
-@pytest.mark.parametrize("kind", schema.STEP_MODELS)
+@pytest.mark.parametrize("kind", step_models.STEP_MODELS)
 def test_every_key_of_a_step_is_documented(kind: str) -> None:
     """Every key of every step kind is in the reference."""
-    missing = [key for key in schema.STEP_MODELS[kind].model_fields if not is_mentioned(key)]
+    missing = [key for key in step_models.STEP_MODELS[kind].model_fields if not is_mentioned(key)]
     assert missing == []
 
 
