@@ -20,8 +20,9 @@ def packages() -> tuple[tuple[str, str], ...]:
 
 
 def platform_name() -> str:
-    """Operating system and processor, without the host's name."""
-    return f"{platform.system()} {platform.release()} {platform.machine()}"
+    """Operating system and processor; neither the host's name nor a build's own suffix."""
+    release = platform.release().split("-")[0]
+    return f"{platform.system()} {release} {platform.machine()}"
 
 
 def python_version() -> str:
