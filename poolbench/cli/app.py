@@ -8,6 +8,7 @@ import typer
 
 from poolbench import __version__
 from poolbench.cli.files import check, schema
+from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
 from poolbench.cli.look import compare, export, show
 from poolbench.cli.run import run
@@ -58,3 +59,4 @@ for command in (run, check, schema, show, export, compare):
 app.command("list")(list_all)
 app.command()(doctor)
 app.command()(explain)
+app.command()(fuzz)

@@ -1,0 +1,1 @@
+"""Random scenarios on which the model is held to the hardware."""
