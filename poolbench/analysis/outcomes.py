@@ -96,8 +96,9 @@ def _rounded(size: int) -> int:
 
 
 def _reserved_by_prime(plan: Plan) -> int:
-    """What is left of the primed memory after the synchronisation that ends priming."""
-    return min(n_chunks(plan.prime), n_chunks(plan.release_threshold)) * CHUNK_SIZE
+    """What is left of the primed memory after the synchronisation that ends priming: no more than
+    the threshold, in whole chunks."""
+    return min(n_chunks(plan.prime), plan.release_threshold // CHUNK_SIZE) * CHUNK_SIZE
 
 
 class _Reading:

@@ -39,7 +39,9 @@ def fuzz(
         float, typer.Option("--shrink-limit", min=0, help="Seconds for shrinking, in all.")
     ] = 30.0,
 ) -> None:
-    """Draw random scenarios and compare the model with the hardware, allocation by allocation.
+    """Hold the model against the hardware on random scenarios.
+
+    Both answer each scenario, and every allocation is compared.
 
     A disagreement is reduced to the smallest scenario that still has it.
     """

@@ -109,6 +109,25 @@ class Host:
         if self._has_legacy:
             self._implicit(stream)
 
+    def wait_for_stream(self, index: int) -> None:
+        """`cuStreamSynchronize`.  With the legacy default stream it waits for, and the host then
+        knows of, what is on the blocking streams by now, whether or not the legacy stream has
+        anything queued that comes after it (measured)."""
+        stream = self.stream(index)
+        ops = [] if stream.last is None else [stream.last]
+        if stream.kind is StreamKind.LEGACY_DEFAULT:
+            ops += self._implicit(stream) or ()
+        if not ops:
+            self.wait_for_nothing()
+            return
+        self.before_waiting()
+        self._return_after(max(self.engine.run_until_done(op) for op in ops))
+        for op in ops:
+            self._learn(op.stream_id, op.seq)
+        for number, seq in stream.clock.items():
+            self._learn(number, seq)
+        self._tell_pool(self.clock)
+
     def _implicit(self, stream: Stream) -> list[Op] | None:
         """What the legacy default stream and the blocking streams wait for in each other."""
         others: Iterable[Stream] = ()

@@ -315,11 +315,7 @@ class Issuer:
         host.device.push(stream, op)
 
     def _sync_stream(self, index: int, _row: int) -> None:
-        stream = self._host.stream(index)
-        if stream.last is None:
-            self._host.wait_for_nothing()
-        else:
-            self._host.wait_for(stream.last, stream.clock)
+        self._host.wait_for_stream(index)
 
     def _sync_event(self, event: int, _row: int) -> None:
         recorded = self._host.events[event]

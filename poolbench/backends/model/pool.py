@@ -207,10 +207,12 @@ class Pool:
         """The host has synchronised: it knows of every op up to `floor`, and by stream up to
         `clock`.  Memory above the threshold goes back; the number of chunks that did."""
         self._history.host_knows(clock, floor)
-        for stream, pending in self._pending.items():
-            if pending.log:
-                self._settle(pending, max(floor, clock.get(stream, 0)))
-        return self._release(self._threshold, 0)
+        n_settled = sum(
+            self._settle(pending, max(floor, clock.get(stream, 0)))
+            for stream, pending in self._pending.items()
+            if pending.log
+        )
+        return self._release(self._threshold, 0) if n_settled else 0
 
     def trim(self, keep: int) -> int:
         """`cuMemPoolTrimTo`: gives free chunks back, but never goes below `keep`."""
@@ -224,15 +226,15 @@ class Pool:
         return self._free.first(need, lambda block: is_backed(block.begin, block.begin + need))
 
     def _best_until(self, need: int, clock: Clock) -> Block | None:
-        """The best pending block that was freed no later than `clock` says, stream by stream."""
-        best: tuple[int, int, Block] | None = None
-        for stream, known in clock.items():
-            pending = self._pending.get(stream)
-            if pending is not None:
+        """The best pending block of the stream that used the pool first, among those streams that
+        have one which was freed no later than `clock` says."""
+        for stream, pending in self._pending.items():
+            known = clock.get(stream, 0)
+            if known:
                 found = pending.by_size.best_up_to(need, known)
-                if found is not None and (best is None or found < best):
-                    best = found
-        return None if best is None else best[2]
+                if found is not None:
+                    return found[2]
+        return None
 
     def _completed(self, need: int, now_ns: int) -> Block | None:
         seen = {
@@ -247,14 +249,17 @@ class Pool:
             self._settle(self._pending[stream], seq)
         return self._backed(need)
 
-    def _settle(self, pending: _Pending, known: int) -> None:
-        """Makes free blocks of what was freed up to op `known`."""
+    def _settle(self, pending: _Pending, known: int) -> int:
+        """Makes free blocks of what was freed up to op `known`; how many."""
         log = pending.log
+        n_settled = 0
         while log and log[0][0].seq <= known:
             op, block = log.popleft()
             if block.state is State.PENDING and block.point is op:
                 pending.by_size.remove(block, op.seq)
                 self._make_free(block)
+                n_settled += 1
+        return n_settled
 
     # --- rule 5: memory ---------------------------------------------------------------------
 
@@ -277,6 +282,7 @@ class Pool:
                 self._chunks.map(chunk)
             self.reserved_high = max(self.reserved_high, self.reserved)
             self._make_free(taken)
+            self._release(self._threshold, 0)
             return None
         if n_remapped:
             self._give_up_spare(n_remapped)
