@@ -10,6 +10,7 @@ A table that one classification builds up and throws away.  Sizes are bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -24,6 +25,11 @@ def n_chunks(size: int) -> int:
 def chunks_of(begin: int, end: int) -> range:
     """Numbers of the chunks that hold a byte of [begin, end)."""
     return range(begin >> CHUNK_SHIFT, ((end - 1) >> CHUNK_SHIFT) + 1)
+
+
+MayLose = Callable[[int], bool]
+"""Whether a chunk that nobody uses can have lost its memory: not while the driver has to keep it
+for a stream that freed it."""
 
 
 class Backing(Enum):
@@ -65,25 +71,32 @@ class Chunks:
         self._mapped: set[int] = set()
         self._suspects: set[int] = set()
 
-    def see(self, reserved: int) -> tuple[int, ...]:
+    def see(self, reserved: int, may_lose: MayLose) -> tuple[int, ...]:
         """Takes note of the pool's `reserved` after a call that allocated nothing.
 
         Returns the chunks that have certainly lost their memory.
         """
         self._expected = None
         if reserved < self.reserved:
-            self._suspects |= self._mapped - self._live.keys()
+            self._suspect(may_lose)
         self.reserved = reserved
         return self._resolve()
+
+    def _suspect(self, may_lose: MayLose) -> None:
+        self._suspects |= {
+            chunk for chunk in self._mapped - self._live.keys() - self._suspects if may_lose(chunk)
+        }
 
     def expect_release(self, threshold: int) -> None:
         """A synchronisation that nobody read the pool after: free chunks go until `threshold` bytes
         remain.  The next reading may still show that they did not."""
         if self.reserved > threshold:
-            kept = max(len(self._live), n_chunks(threshold)) * CHUNK_SIZE
+            kept = max(len(self._live), threshold // CHUNK_SIZE) * CHUNK_SIZE
             self._expected = min(self.reserved, kept)
 
-    def allocate(self, begin: int, end: int, reserved: int, *, took_long: bool) -> Mapping:
+    def allocate(
+        self, begin: int, end: int, reserved: int, may_lose: MayLose, *, took_long: bool
+    ) -> Mapping:
         """An allocation received [begin, end), and the pool holds `reserved` since.
 
         `took_long`: the call took the time of mapping memory, not that of handing out a block.
@@ -127,7 +140,7 @@ class Chunks:
             self._live[chunk] = self._live.get(chunk, 0) + 1
         self.reserved = reserved
         if Backing.REMAPPED in backing.values():
-            self._suspects |= self._mapped - self._live.keys()
+            self._suspect(may_lose)
         return Mapping(backing, released + lost + self._resolve(), primed)
 
     def free(self, begin: int, end: int) -> None:
@@ -146,7 +159,7 @@ class Chunks:
             return ()
         if reserved == self.reserved and reserved - expected > n_wanted * CHUNK_SIZE:
             return ()
-        return self.see(expected)
+        return self.see(expected, lambda _: True)
 
     def _find_primed(self, fresh: list[int]) -> tuple[int, int] | None:
         """Primed memory is one block; the first allocation from it gets its start."""

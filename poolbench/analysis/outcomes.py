@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from poolbench.analysis.chunks import CHUNK_SHIFT, CHUNK_SIZE, Backing, Chunks, n_chunks
+from poolbench.analysis.chunks import CHUNK_SHIFT, CHUNK_SIZE, Backing, Chunks, MayLose, n_chunks
 from poolbench.analysis.evidence import MARGIN_NS, Evidence
 from poolbench.analysis.ranges import NOBODY, LastUsers, Piece
 from poolbench.analysis.timing import Completions
@@ -140,7 +140,7 @@ class _Reading:
             if isinstance(step, Free):
                 self._free(row, step)
             if reserved[row] != NONE:
-                self._forget(self._chunks.see(reserved[row]))
+                self._forget(self._chunks.see(reserved[row], self._may_lose(row + 1)))
         return found
 
     def _block(self, row: int, size: int) -> tuple[int, int]:
@@ -199,11 +199,12 @@ class _Reading:
         before = self._chunks.reserved
         after = before if reserved == NONE else reserved
         if steps.address[row] == NONE:
-            self._forget(self._chunks.see(after))
+            self._forget(self._chunks.see(after, self._may_lose(row)))
             return Outcome.OUT_OF_MEMORY, NONE
         begin, end = self._block(row, step.size)
         took_long = not steps.n_failures[row] and self._took_long(row)
-        mapping = self._chunks.allocate(begin, end, after, took_long=took_long)
+        may_lose = self._may_lose(row)
+        mapping = self._chunks.allocate(begin, end, after, may_lose, took_long=took_long)
         self._forget(mapping.released)
         if mapping.primed is not None:
             self._put(*mapping.primed, PRIMED)
@@ -215,6 +216,27 @@ class _Reading:
         ]
         self._put(begin, end, NOBODY)
         return self._weakest(served)
+
+    def _may_lose(self, row: int) -> MayLose:
+        """As far as the host knows when it issues `row`.  What a stream has freed stays its own
+        until the host knows of it, or the driver may look whether it is over."""
+        if self._evidence.attributes.allow_opportunistic:
+            return lambda _: True
+
+        def may_lose(chunk: int) -> bool:
+            pieces = self._blocks.pieces(chunk << CHUNK_SHIFT, (chunk + 1) << CHUNK_SHIFT)
+            return all(
+                piece.user in (NOBODY, PRIMED) or self._is_host_known(piece.user, row)
+                for piece in pieces
+            )
+
+        return may_lose
+
+    def _is_host_known(self, free_row: int, row: int) -> bool:
+        n_steps = self._evidence.plan.n_steps
+        if free_row < self._host_knows_until or free_row // n_steps != row // n_steps:
+            return True
+        return self._evidence.order.is_host_known(free_row % n_steps, row % n_steps)
 
     def _took_long(self, row: int) -> bool:
         steps = self._evidence.steps

@@ -28,9 +28,9 @@ class State(IntEnum):
 
 class Block:
     """A range of addresses.  `point` is the free that a pending block waits for: the last one of
-    its stream in it."""
+    its stream in it.  `turn` is its place among equals of the index that it is in."""
 
-    __slots__ = ("begin", "end", "following", "point", "previous", "state")
+    __slots__ = ("begin", "end", "following", "point", "previous", "state", "turn")
 
     def __init__(self, begin: int, end: int, state: State, point: Op | None = None) -> None:
         self.begin = begin
@@ -39,6 +39,7 @@ class Block:
         self.point = point
         self.previous: Block | None = None
         self.following: Block | None = None
+        self.turn = 0
 
     @property
     def size(self) -> int:
@@ -82,25 +83,25 @@ def absorb_following(block: Block) -> None:
 
 
 class SizeIndex:
-    """Blocks by size; among equals the one with the smaller `order` comes first.
+    """Blocks by size; among equals the one that came into the index first comes first."""
 
-    `order` must not change while a block is in the index, and differ between equal sizes.
-    """
-
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_n_added")
 
     def __init__(self) -> None:
         self._entries: list[tuple[int, int, Block]] = []
+        self._n_added = 0
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def add(self, block: Block, order: int) -> None:
-        insort(self._entries, (block.end - block.begin, order, block))
+    def add(self, block: Block) -> None:
+        """The block's size must not change while it is in the index."""
+        self._n_added = block.turn = self._n_added + 1
+        insort(self._entries, (block.end - block.begin, block.turn, block))
 
-    def remove(self, block: Block, order: int) -> None:
+    def remove(self, block: Block) -> None:
         entries = self._entries
-        index = bisect_left(entries, (block.end - block.begin, order))
+        index = bisect_left(entries, (block.end - block.begin, block.turn))
         assert entries[index][2] is block
         del entries[index]
 
@@ -110,18 +111,13 @@ class SizeIndex:
         index = bisect_left(entries, (size,))
         return entries[index][2] if index < len(entries) else None
 
-    def best_up_to(self, size: int, order: int) -> tuple[int, int, Block] | None:
-        """The same among blocks whose `order` is not above the limit, with size and order.
-
-        Of each size only the smallest order matters, so that this looks at sizes, not at blocks.
-        """
+    def best_up_to(self, size: int, seq: int) -> Block | None:
+        """The same among pending blocks whose free is no later than op `seq` of its stream."""
         entries = self._entries
-        index = bisect_left(entries, (size,))
-        while index < len(entries):
-            found = entries[index]
-            if found[1] <= order:
-                return found
-            index = bisect_left(entries, (found[0] + 1,), index)
+        for index in range(bisect_left(entries, (size,)), len(entries)):
+            block = entries[index][2]
+            if block.point is not None and block.point.seq <= seq:
+                return block
         return None
 
     def first(self, size: int, is_wanted: Callable[[Block], bool]) -> Block | None:

@@ -195,9 +195,9 @@ class Pool:
                 point = neighbour.point
                 assert point is not None
                 if point.stream_id == stream:
-                    pending.by_size.remove(neighbour, point.seq)
+                    pending.by_size.remove(neighbour)
                     absorb(block)
-        pending.by_size.add(block, op.seq)
+        pending.by_size.add(block)
         pending.log.append((op, block))
         pending.unseen.append(op)
         self._history.free(block.begin, block.end, op)
@@ -221,9 +221,10 @@ class Pool:
     # --- rules 1 to 4 -----------------------------------------------------------------------
 
     def _backed(self, need: int) -> Block | None:
-        """The best free block that needs no mapping."""
+        """The best free block that has memory behind all of it: behind the part that is needed is
+        not enough (measured)."""
         is_backed = self._chunks.is_backed
-        return self._free.first(need, lambda block: is_backed(block.begin, block.begin + need))
+        return self._free.first(need, lambda block: is_backed(block.begin, block.end))
 
     def _best_until(self, need: int, clock: Clock) -> Block | None:
         """The best pending block of the stream that used the pool first, among those streams that
@@ -233,7 +234,7 @@ class Pool:
             if known:
                 found = pending.by_size.best_up_to(need, known)
                 if found is not None:
-                    return found[2]
+                    return found
         return None
 
     def _completed(self, need: int, now_ns: int) -> Block | None:
@@ -247,19 +248,21 @@ class Pool:
             return block
         for stream, seq in seen.items():
             self._settle(self._pending[stream], seq)
-        return self._backed(need)
+        return None
 
     def _settle(self, pending: _Pending, known: int) -> int:
-        """Makes free blocks of what was freed up to op `known`; how many."""
+        """Makes free blocks of what was freed up to op `known`, the last first (measured); how
+        many."""
         log = pending.log
-        n_settled = 0
+        settled = []
         while log and log[0][0].seq <= known:
             op, block = log.popleft()
             if block.state is State.PENDING and block.point is op:
-                pending.by_size.remove(block, op.seq)
-                self._make_free(block)
-                n_settled += 1
-        return n_settled
+                settled.append(block)
+        for block in reversed(settled):
+            pending.by_size.remove(block)
+            self._make_free(block)
+        return len(settled)
 
     # --- rule 5: memory ---------------------------------------------------------------------
 
@@ -338,11 +341,11 @@ class Pool:
             point = block.point
             assert point is not None
             by_size = self._pending[point.stream_id].by_size
-            by_size.remove(block, point.seq)
+            by_size.remove(block)
             if block.size == need:
                 return block
             taken = split(block, block.begin + need)
-            by_size.add(block, point.seq)
+            by_size.add(block)
             return taken
         self._leave_free(block)
         if block.size == need:
@@ -358,7 +361,7 @@ class Pool:
         if index < len(self._spare) and self._spare[index][1] is block:
             del self._spare[index]
         if block is not self._tail:
-            self._free.remove(block, block.begin)
+            self._free.remove(block)
 
     def _enter_free(self, block: Block) -> None:
         n_spare = self._chunks.n_spare(block)
@@ -366,7 +369,7 @@ class Pool:
             self._n_spare += n_spare
             insort(self._spare, (block.begin, block))
         if block is not self._tail:
-            self._free.add(block, block.begin)
+            self._free.add(block)
 
     def _make_free(self, block: Block) -> None:
         """Any stream may have it; neighbours join."""
