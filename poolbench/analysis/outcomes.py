@@ -116,7 +116,7 @@ class _Reading:
         self._evidence = evidence
         self._users = LastUsers()
         self._blocks = LastUsers()
-        self._chunks = Chunks(_reserved_by_prime(plan), plan.prime)
+        self._chunks = Chunks(_reserved_by_prime(plan), _rounded(plan.prime) if plan.prime else 0)
         self._host_knows_until = 0
 
     def read(self) -> list[tuple[int, Outcome, int]]:

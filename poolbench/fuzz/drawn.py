@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from poolbench.domain import COMBINATIONS, AttributeSet, Case
+from poolbench.domain import COMBINATIONS, AttributeSet, Case, StreamKind
 from poolbench.errors import BadInput
 from poolbench.plan.build import build_plan
 from poolbench.plan.check import check
@@ -39,6 +39,10 @@ class Drawn:
     @property
     def row(self) -> AttributeSet:
         return row_of(self.bits)
+
+    @property
+    def has_legacy(self) -> bool:
+        return StreamKind.LEGACY_DEFAULT.value in self.streams.values()
 
     @property
     def text(self) -> str:

@@ -197,7 +197,8 @@ def order_of(steps: Sequence[Step], streams: Sequence[StreamSpec], n_events: int
         match step:
             case s.SyncStream(stream=stream):
                 column = column_of[stream]
-                clocks.host_after(column, clocks.known[column], clocks.position[column])
+                # With the legacy default stream the host waits for the blocking streams (measured).
+                clocks.host_after_all((column, *blocking) if column == legacy else (column,))
             case s.SyncEvent(event=event):
                 recorded = events[event]
                 if recorded is not None:

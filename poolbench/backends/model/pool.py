@@ -135,14 +135,19 @@ class Pool:
 
     # --- the calls --------------------------------------------------------------------------
 
+    def meet(self, stream: int) -> _Pending:
+        """The stream takes its place in the order in which streams are asked for blocks."""
+        pending = self._pending.get(stream)
+        if pending is None:
+            pending = self._pending[stream] = _Pending()
+        return pending
+
     def allocate(self, size: int, stream: int, clock: Clock, now_ns: int) -> Grant:
         """`clock`: what `stream` comes after, of other streams."""
         need = self._rounded(size)
         attributes = self._attributes
         grant = Grant()
-        pending = self._pending.get(stream)
-        if pending is None:
-            pending = self._pending[stream] = _Pending()
+        pending = self.meet(stream)
         block = pending.by_size.best(need) or self._backed(need)
         if block is None and attributes.follow_event_dependencies and clock:
             block = self._best_until(need, clock)
@@ -183,9 +188,7 @@ class Pool:
         block, size = self._live.pop(address)
         self.used -= size
         stream = op.stream_id
-        pending = self._pending.get(stream)
-        if pending is None:
-            pending = self._pending[stream] = _Pending()
+        pending = self.meet(stream)
         block.state, block.point = State.PENDING, op
         for neighbour, absorb in (
             (block.previous, absorb_previous),
