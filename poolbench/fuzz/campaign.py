@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from poolbench.backends.base import Backend
@@ -74,7 +74,6 @@ def run(
     right: Backend,
     *,
     time_limit_s: float | None = None,
-    on_progress: Callable[[], None] | None = None,
 ) -> Iterator[Found]:
     """Ends early, between two scenarios, when the time is over."""
     begun = time.monotonic()
@@ -85,8 +84,6 @@ def run(
         trace = left.run(plan, measured=Pass.TRACED, repetition=1)
         recorded = Recorded(name=one.name, bits=one.bits, text=one.text, answer=answer_of(trace))
         yield hold_against(recorded, right)
-        if on_progress is not None:
-            on_progress()
 
 
 def hold_against(recorded: Recorded, right: Backend) -> Found:

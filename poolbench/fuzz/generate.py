@@ -111,7 +111,8 @@ class _Drawing:
         elif threshold < 0.6:
             pool["release_threshold"] = _size(_log_uniform(dice, 1, 1024 * MIB))
         if dice.random() < 0.25:
-            most = min(256 * MIB, self._room)
+            # Where little is left of the device, the driver takes memory back from pools.
+            most = min(256 * MIB, self._room if self._limit else self._room // 2)
             pool["prime"] = _size(_log_uniform(dice, 1, most))
         self._pool = pool
         policy = dice.choice((OnOom.FAIL, OnOom.FAIL, OnOom.SYNC_RETRY, OnOom.TRIM_RETRY))

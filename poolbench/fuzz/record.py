@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from poolbench.domain import Status
+from poolbench.errors import BadUsage
 from poolbench.fuzz.compare import Answer
 
 FORMAT_VERSION = 1
@@ -36,8 +38,19 @@ def write(path: Path, recorded: Iterable[Recorded]) -> None:
 
 
 def read(path: Path) -> tuple[Recorded, ...]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return tuple(_of_json(json.loads(line)) for line in lines)
+    """Raises `BadUsage` if the file cannot be read or is not one of these."""
+    recorded: list[Recorded] = []
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                recorded.append(_of_json(json.loads(line)))
+    except OSError as failed:
+        raise BadUsage(f"{path} cannot be read: {failed}") from None
+    except (EOFError, zlib.error) as failed:
+        raise BadUsage(f"{path} ends early or is damaged: {failed}") from None
+    except (ValueError, KeyError, TypeError) as failed:
+        raise BadUsage(f"{path}:{len(recorded) + 1}: not a recorded answer: {failed}") from None
+    return tuple(recorded)
 
 
 def _as_json(one: Recorded) -> dict[str, object]:
@@ -54,10 +67,14 @@ def _as_json(one: Recorded) -> dict[str, object]:
     }
 
 
-def _of_json(raw: dict[str, object]) -> Recorded:
+def _of_json(raw: object) -> Recorded:
+    if not isinstance(raw, dict):
+        raise TypeError("a line that is no mapping")
     if raw["format"] != FORMAT_VERSION:
         raise ValueError(f"a recording of format {raw['format']}, not {FORMAT_VERSION}")
     outcome, waited_for, place, reserved, used = (_column(raw[name]) for name in _COLUMNS)
+    if len({len(column) for column in (outcome, waited_for, place, reserved, used)}) != 1:
+        raise ValueError("its columns have different lengths")
     return Recorded(
         name=str(raw["name"]),
         bits=str(raw["row"]),
@@ -76,7 +93,8 @@ def _of_json(raw: dict[str, object]) -> Recorded:
 
 
 def _column(raw: object) -> tuple[int | None, ...]:
-    assert isinstance(raw, list)
+    if not isinstance(raw, list) or not all(one is None or type(one) is int for one in raw):
+        raise TypeError("a column that is no list of whole numbers")
     return tuple(raw)
 
 

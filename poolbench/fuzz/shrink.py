@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from poolbench.backends.base import Backend
-from poolbench.domain import Pass
+from poolbench.domain import OUTCOMES, Pass
 from poolbench.errors import BadInput
 from poolbench.fuzz.campaign import USABLE
-from poolbench.fuzz.compare import Answer, Disagreement, answer_of, compare
+from poolbench.fuzz.compare import Answer, Disagreement, answer_of, compare, free_name
 from poolbench.fuzz.drawn import Drawn, StepData
 from poolbench.plan.plan import Plan
+from poolbench.trace import NONE
 from poolbench.units import parse_size
 
 MIB = 1 << 20
@@ -163,10 +164,6 @@ def report(drawn: Drawn, left: Backend, right: Backend) -> str:
 
 
 def _told(plan: Plan, answer: Answer, row: int) -> str:
-    from poolbench.domain import OUTCOMES
-    from poolbench.fuzz.compare import free_name
-    from poolbench.trace import NONE
-
     parts = []
     if answer.outcome[row] != NONE:
         parts.append(OUTCOMES[answer.outcome[row]].value)

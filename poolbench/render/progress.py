@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from poolbench import measure
 from poolbench.render.console import line
@@ -37,6 +43,25 @@ def progress_bar(
             bar.update(task, completed=now.n_done, left=left_text(now.left_s), case=now.case.key)
 
         yield show
+
+
+@contextmanager
+def count_bar(console: Console, name: str, n_all: int) -> Iterator[Callable[[], None]]:
+    """What to call after each of `n_all` things."""
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(name, total=n_all)
+        yield lambda: bar.advance(task)
 
 
 def left_text(seconds: float | None) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from poolbench.backends.model.backend import ModelBackend
 from poolbench.backends.model.profile import H200
 from poolbench.cli.app import app
 from poolbench.domain import Pass, Status
+from poolbench.errors import BadUsage, ExitCode
 from poolbench.fuzz import record
 from poolbench.fuzz.campaign import cases, figures, hold_against, run
 from poolbench.fuzz.compare import NONE, What, answer_of, compare
@@ -107,6 +111,75 @@ def test_command_prints_a_table_and_writes_the_figures(tmp_path: Path) -> None:
     assert told["agreement"] == 1
     assert told["allocations"] == told["allocations_issued"] > 50
     assert len(record.read(tmp_path / "out" / "traces.jsonl.gz")) == 8
+
+
+def test_replay_needs_no_gpu(tmp_path: Path) -> None:
+    """What was recorded is compared again, and gives the same table."""
+    out = tmp_path / "out"
+    arguments = ["fuzz", "--cases", "6", "--seed", "3", "--against", "model-self"]
+    first = CliRunner().invoke(app, [*arguments, "--output", str(out)])
+    again = CliRunner().invoke(app, ["fuzz", "--replay", str(out / "traces.jsonl.gz")])
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert first.stdout == again.stdout
+
+
+def test_a_used_directory_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    """Results are not overwritten."""
+    (tmp_path / "mine.txt").write_text("keep", "utf-8")
+    result = CliRunner().invoke(app, ["fuzz", "--against", "model-self", "--output", str(tmp_path)])
+    assert result.exit_code == ExitCode.BAD_INPUT
+    assert "not overwritten" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"no gzip", "cannot be read"),
+        (gzip.compress(b'{"format": 1'), "recorded.gz:1: not a recorded answer"),
+        (gzip.compress(b"[]"), "no mapping"),
+        (gzip.compress(b'{"format": 9}'), "format 9, not 1"),
+        (gzip.compress(b'{"format": 1, "outcome": [1.5]}'), "whole numbers"),
+        (gzip.compress(b'{"format": 1}' * 99)[:-9], "ends early"),
+    ],
+)
+def test_a_foreign_recording_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+    """No traceback: the file, the line and what is wrong."""
+    path = tmp_path / "recorded.gz"
+    path.write_bytes(content)
+    with pytest.raises(BadUsage, match=re.escape(told)):
+        record.read(path)
+
+
+def test_an_interruption_keeps_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the fourth scenario: three are written, and the exit code says so."""
+    answers = ModelBackend.run
+    n_calls = iter(range(100))
+
+    def run_until_interrupted(self: ModelBackend, *args: object, **kwargs: object) -> object:
+        if next(n_calls) == 6:
+            raise KeyboardInterrupt
+        return answers(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ModelBackend, "run", run_until_interrupted)
+    out = tmp_path / "out"
+    result = CliRunner().invoke(
+        app, ["fuzz", "--against", "model-self", "--seed", "4", "--output", str(out)]
+    )
+    assert result.exit_code == ExitCode.INTERRUPTED
+    assert json.loads((out / "fuzz.json").read_text("utf-8"))["scenarios"] == 3
+
+
+def test_runs_with_the_legacy_stream_come_last() -> None:
+    """They leave the process in another state; those on a full device cost a filling each time."""
+    drawn = cases(8, 200)
+    is_legacy = ["legacy_default" in one.streams.values() for one in drawn]
+    assert is_legacy == sorted(is_legacy)
+    assert 0 < sum(is_legacy) < 100
+    full = [bool(one.device) for one in drawn]
+    assert sum(first != second for first, second in pairwise(full)) <= 3
 
 
 @pytest.mark.gpu
