@@ -76,41 +76,16 @@ class Host:
         self.streams: list[Stream | None] = [None] * len(plan.streams)
         for index, spec in enumerate(plan.streams):
             if not spec.is_created_by_step:
-                self._make_stream(index)
-        self._introduce_streams()
+                self.create_stream(index)
 
     # --- streams ----------------------------------------------------------------------------
 
-    def _introduce_streams(self) -> None:
-        """Places in the pool that streams have before their first allocation (measured).
-
-        The default streams live as long as the process, which has used them before: in the warm-up,
-        if not earlier.  Once it has used the legacy one, blocking streams have their places from
-        their creation on, after that one.
-        """
-        early = StreamKind.PER_THREAD_DEFAULT
-        if self._has_legacy:
-            early = StreamKind.LEGACY_DEFAULT
-        for stream in self._all:
-            if self.pool is not None and stream.kind is early:
-                self.pool.meet(stream.number)
-        for stream in self._all:
-            self._introduce(stream)
-
-    def _introduce(self, stream: Stream) -> None:
-        if self.pool is not None and self._has_legacy and stream.kind is StreamKind.BLOCKING:
-            self.pool.meet(stream.number)
-
-    def _make_stream(self, index: int) -> Stream:
+    def create_stream(self, index: int) -> None:
         spec = self.plan.streams[index]
         self._n_made += 1
         stream = Stream(self._n_made, spec.kind, _RANK[spec.priority])
         self.streams[index] = stream
         self._all.append(stream)
-        return stream
-
-    def create_stream(self, index: int) -> None:
-        self._introduce(self._make_stream(index))
 
     def destroy_stream(self, index: int) -> None:
         """Its work goes on."""

@@ -135,8 +135,8 @@ class Pool:
 
     # --- the calls --------------------------------------------------------------------------
 
-    def meet(self, stream: int) -> _Pending:
-        """The stream takes its place in the order in which streams are asked for blocks."""
+    def _of_stream(self, stream: int) -> _Pending:
+        """At its first use of the pool a stream takes its place among those that are asked."""
         pending = self._pending.get(stream)
         if pending is None:
             pending = self._pending[stream] = _Pending()
@@ -147,7 +147,7 @@ class Pool:
         need = self._rounded(size)
         attributes = self._attributes
         grant = Grant()
-        pending = self.meet(stream)
+        pending = self._of_stream(stream)
         block = pending.by_size.best(need) or self._backed(need)
         if block is None and attributes.follow_event_dependencies and clock:
             block = self._best_until(need, clock)
@@ -188,7 +188,7 @@ class Pool:
         block, size = self._live.pop(address)
         self.used -= size
         stream = op.stream_id
-        pending = self.meet(stream)
+        pending = self._of_stream(stream)
         block.state, block.point = State.PENDING, op
         for neighbour, absorb in (
             (block.previous, absorb_previous),
