@@ -142,6 +142,7 @@ def test_a_used_directory_is_refused_before_anything_runs(tmp_path: Path) -> Non
         (gzip.compress(b'{"format": 1, "outcome": [1.5]}'), "whole numbers"),
         (gzip.compress(b'{"format": 1}' * 99)[:-9], "ends early"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_foreign_recording_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
     """No traceback: the file, the line and what is wrong."""
