@@ -47,6 +47,21 @@ class Status(StrEnum):
     ERROR = "error"
 
 
+class HostCall(StrEnum):
+    """Calls of the driver that are no part of a stream's work."""
+
+    POOL_CREATE = "pool_create"
+    """`cuMemPoolCreate`."""
+    POOL_DESTROY = "pool_destroy"
+    """`cuMemPoolDestroy` of another pool, which holds 32 MiB of free memory."""
+    HOST_ALLOC = "host_alloc"
+    """`cuMemHostAlloc` of 1 MiB of page-locked memory."""
+    HOST_FREE = "host_free"
+    """`cuMemFreeHost` of 1 MiB."""
+    MODULE_LOAD = "module_load"
+    """`cuModuleLoadData` of a small kernel."""
+
+
 class Outcome(StrEnum):
     """How one allocation was served; the order of attempts of the driver (docs/model.md)."""
 

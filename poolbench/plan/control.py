@@ -89,6 +89,8 @@ def stream_faults(expansion: Expansion) -> Iterator[Fault]:
                     yield _gone(expansion, index, stream, "stream", changed[stream])
             case s.SyncEvent() | s.SyncDevice() | s.QueryEvent() | s.HostWork() | s.Release():
                 pass
+            case s.CallDriver():
+                pass
             case s.Trim() | s.Sample():
                 pass
             case _:

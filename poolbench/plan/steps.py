@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from poolbench.domain import CopyKind
+from poolbench.domain import CopyKind, HostCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +146,13 @@ class HostWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallDriver:
+    """A call on a thing of its own, which exists for this step alone."""
+
+    call: HostCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """The stream waits until its latch counter reaches `ticket` (1, 2, ... per iteration)."""
 
@@ -215,6 +222,7 @@ Step = (
     | QueryStream
     | QueryEvent
     | HostWork
+    | CallDriver
     | Hold
     | Release
     | Trim
@@ -244,6 +252,7 @@ KIND_NAMES: dict[type, str] = {
     QueryStream: "query",
     QueryEvent: "query",
     HostWork: "host",
+    CallDriver: "call",
     Hold: "hold",
     Release: "release",
     Trim: "trim",

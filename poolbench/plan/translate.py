@@ -46,6 +46,8 @@ def _made(to: Values, source: Source, model: models.StepModel, at: int) -> Made:
         case models.HostStep(host=host):
             duration_ns = to.number(source, "host", host, fieldtypes.read_duration)
             return steps.HostWork(duration_ns=duration_ns or 0), ""
+        case models.CallStep(call=call):
+            return steps.CallDriver(call=call), call.value
         case models.TrimStep(trim=trim):
             return steps.Trim(keep=to.number(source, "trim", trim, fieldtypes.read_size) or 0), ""
         case models.SampleStep(sample=sample):

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from poolbench.domain import CopyKind
+from poolbench.domain import CopyKind, HostCall
 from poolbench.scenario.fieldtypes import (
     Arguments,
     Count,
@@ -123,6 +123,13 @@ class HostStep(StepModel):
     host: Duration
 
 
+class CallStep(StepModel):
+    """A driver call outside of every stream: `pool_create`, `pool_destroy`, `host_alloc`,
+    `host_free`, `module_load`."""
+
+    call: HostCall
+
+
 class HoldStep(StepModel):
     """Stops a stream with a latch; each hold needs a `release` of its own."""
 
@@ -191,6 +198,7 @@ AnyStep = (
     | SyncStep
     | QueryStep
     | HostStep
+    | CallStep
     | HoldStep
     | ReleaseStep
     | TrimStep
@@ -213,6 +221,7 @@ STEP_MODELS: dict[str, type[StepModel]] = {
     "sync": SyncStep,
     "query": QueryStep,
     "host": HostStep,
+    "call": CallStep,
     "hold": HoldStep,
     "release": ReleaseStep,
     "trim": TrimStep,

@@ -75,6 +75,11 @@ steps:
   - {kernel: spin, duration: 5us, stream: a}
   - {host: 20us}
   - {release: a}
+  - {call: pool_create}
+  - {call: pool_destroy}
+  - {call: host_alloc}
+  - {call: host_free}
+  - {call: module_load}
   - {sync: device}
   - {trim: 0}
   - {sample: trimmed}

@@ -10,6 +10,7 @@ from poolbench.domain import (
     COMBINATIONS,
     Baseline,
     CopyKind,
+    HostCall,
     Issue,
     MemoryKind,
     OnOom,
@@ -33,7 +34,7 @@ GRIDS = (
 KINDS = tuple(StreamKind)
 
 
-def plan_with_everything(seed: int, *, n_rounds: int = 60, n_kinds: int = 22) -> Plan:
+def plan_with_everything(seed: int, *, n_rounds: int = 60, n_kinds: int = 23) -> Plan:
     """With 20 kinds, no patterns (which would touch freed memory) and no stream that goes."""
     dice = random.Random(seed)
     n_streams, n_events = 4, 3
@@ -115,6 +116,8 @@ def plan_with_everything(seed: int, *, n_rounds: int = 60, n_kinds: int = 22) ->
                     made.append(
                         st.Fill(stream=on, buffer=buffer, seed=buffer + 1, size=sizes[buffer])
                     )
+            case 22:
+                made.append(st.CallDriver(call=dice.choice(tuple(HostCall))))
             case 21 if on and on not in held:
                 made += [st.DestroyStream(stream=on), st.CreateStream(stream=on)]
     made += [st.Free(stream=0, buffer=buffer) for buffer in live]

@@ -26,6 +26,7 @@ cuMemFree = _driver.cuMemFree  # noqa: N816
 cuMemFreeAsync = _driver.cuMemFreeAsync  # noqa: N816
 cuMemFreeHost = _driver.cuMemFreeHost  # noqa: N816
 cuMemHostAlloc = _driver.cuMemHostAlloc  # noqa: N816
+cuMemPoolCreate = _driver.cuMemPoolCreate  # noqa: N816
 cuMemPoolDestroy = _driver.cuMemPoolDestroy  # noqa: N816
 cuMemPoolGetAttribute = _driver.cuMemPoolGetAttribute  # noqa: N816
 cuMemPoolTrimTo = _driver.cuMemPoolTrimTo  # noqa: N816
@@ -33,6 +34,8 @@ cuMemcpyDtoDAsync = _driver.cuMemcpyDtoDAsync  # noqa: N816
 cuMemcpyDtoHAsync = _driver.cuMemcpyDtoHAsync  # noqa: N816
 cuMemcpyHtoDAsync = _driver.cuMemcpyHtoDAsync  # noqa: N816
 cuMemsetD8Async = _driver.cuMemsetD8Async  # noqa: N816
+cuModuleLoadData = _driver.cuModuleLoadData  # noqa: N816
+cuModuleUnload = _driver.cuModuleUnload  # noqa: N816
 cuStreamDestroy = _driver.cuStreamDestroy  # noqa: N816
 cuStreamQuery = _driver.cuStreamQuery  # noqa: N816
 cuStreamSynchronize = _driver.cuStreamSynchronize  # noqa: N816
@@ -168,14 +171,18 @@ def read_device(target: int, address: int, size: int) -> None:
     check(_driver.cuMemcpyDtoH(target, address, size), "cuMemcpyDtoH")
 
 
-def create_pool(ordinal: int, max_size: int) -> Any:
+def pool_properties(ordinal: int, max_size: int) -> Any:
     properties = _driver.CUmemPoolProps()
     properties.allocType = _driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
     properties.handleTypes = _driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_NONE
     properties.location.type = _driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
     properties.location.id = ordinal
     properties.maxSize = max_size
-    return check(_driver.cuMemPoolCreate(properties), "cuMemPoolCreate")
+    return properties
+
+
+def create_pool(ordinal: int, max_size: int) -> Any:
+    return check(cuMemPoolCreate(pool_properties(ordinal, max_size)), "cuMemPoolCreate")
 
 
 def set_pool_flag(pool: Any, attribute: Any, value: bool) -> None:

@@ -83,6 +83,11 @@ class Kernels:
             module = driver.load_module(code)
             self._own[kernel.text, kernel.entry] = driver.module_function(module, kernel.entry)
 
+    def small_image(self) -> bytes:
+        """Machine code of a kernel that does nothing."""
+        source = 'extern "C" __global__ void nothing() {}'
+        return driver.compile_cuda(source, "nothing.cu", self._architecture)
+
     def function(self, name: str) -> Any:
         return self._functions[name]
 

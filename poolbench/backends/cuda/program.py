@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, assert_never
 
 from poolbench.backends.cuda import driver
+from poolbench.backends.cuda.calls import DriverCalls
 from poolbench.backends.cuda.kernels import Kernels, Packed
 from poolbench.backends.cuda.latch import MAX_LATCHES, Latches, queue_hold
 from poolbench.backends.cuda.resources import make_stream
@@ -60,6 +61,7 @@ class Program:
         *,
         kernels: Kernels,
         latches: Latches,
+        calls: DriverCalls,
         pool: Any,
         streams: list[Any],
         events: Sequence[Any],
@@ -74,6 +76,7 @@ class Program:
         self.plan = plan
         self._kernels = kernels
         self._latches = latches
+        self._calls = calls
         self._pool = pool
         self.streams = streams
         self._events = events
@@ -158,6 +161,8 @@ class Program:
                 if self._pool is None:
                     return None
                 return partial(driver.cuMemPoolTrimTo, self._pool, step.keep)
+            case st.CallDriver():
+                return self._blocking(self._calls.pack(step.call))
             case st.Sample():
                 return lambda: _DONE
             case st.CreateStream():

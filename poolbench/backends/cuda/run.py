@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from poolbench.backends.cuda import driver
+from poolbench.backends.cuda.calls import DriverCalls
 from poolbench.backends.cuda.clock import Alignment, fresh_stamps
 from poolbench.backends.cuda.device import STICKY, Device
 from poolbench.backends.cuda.issue import (
@@ -102,6 +103,9 @@ class Run:
             self._end_events = [self._event() for _ in plan.streams]
             self._make_room()
             lasting = self._lasting_addresses()
+            calls = DriverCalls(device.ordinal, device.clock.stream, device.kernels)
+            self._own(calls, DriverCalls.give_back)
+            calls.prepare(plan)
             device.ballast.leave(plan.leave_free)
             row = plan.case.row
             if isinstance(row, AttributeSet):
@@ -112,6 +116,7 @@ class Run:
                 plan,
                 kernels=device.kernels,
                 latches=device.latches,
+                calls=calls,
                 pool=self._pool,
                 streams=self._streams,
                 events=self._events,

@@ -188,6 +188,8 @@ class Issuer:
                 return partial(self._spend, costs.query_ns)
             case st.HostWork():
                 return partial(self._spend, step.duration_ns)
+            case st.CallDriver():
+                return partial(self._spend, costs.of_call(step.call))
             case st.Sample():
                 return partial(self._spend, costs.sample_ns)
             case st.Hold():

@@ -10,6 +10,9 @@ programming guide; [A] assumed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
+
+from poolbench.domain import HostCall
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -74,12 +77,32 @@ class HostCosts:
     sample_ns: int = 400
     copy_turn_ns: int = 1_000_000
     """What mapping a piece of memory waits for at most while a copy to the host runs [P]."""
+    pool_create_ns: int = 10_000
+    pool_destroy_ns: int = 50_000
+    host_alloc_ns: int = 100_000
+    host_free_ns: int = 100_000
+    module_load_ns: int = 50_000
     plain_alloc_ns: int = 40_000
     plain_alloc_ns_per_mib: float = 40.0
     plain_free_ns: int = 50_000
     plain_free_ns_per_mib: float = 280.0
     small_plain_ns: int = 3_000
     """`cuMemAlloc` and `cuMemFree` up to `DeviceProfile.small_plain_size`."""
+
+    def of_call(self, call: HostCall) -> int:
+        match call:
+            case HostCall.POOL_CREATE:
+                return self.pool_create_ns
+            case HostCall.POOL_DESTROY:
+                return self.pool_destroy_ns
+            case HostCall.HOST_ALLOC:
+                return self.host_alloc_ns
+            case HostCall.HOST_FREE:
+                return self.host_free_ns
+            case HostCall.MODULE_LOAD:
+                return self.module_load_ns
+            case _:
+                assert_never(call)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
