@@ -82,6 +82,7 @@ def all_explanations() -> Iterator[Explanation]:
     for column in DERIVED:
         yield Explanation(name=column.key, kind="column of the table only", text=column.meaning)
     yield from _language()
+    yield from _probe()
 
 
 def _language() -> Iterator[Explanation]:
@@ -94,6 +95,18 @@ def _language() -> Iterator[Explanation]:
         yield Explanation(name=kind, kind="step", text=first_line(model.__doc__))
     for code, text in {**SCENARIO_CODES, **PLAN_CODES}.items():
         yield Explanation(name=code, kind="error code", text=text)
+
+
+def _probe() -> Iterator[Explanation]:
+    """The probe's questions, each with what NVIDIA documents about it."""
+    from poolbench.probe.questions import CALLS, LAYOUT, REUSE
+
+    asked = [(one.scenario, one.title, one.chapter) for one in REUSE]
+    asked += [(one.key, one.title, one.chapter) for one in CALLS]
+    asked += [(one.key, one.title, one.chapter) for one in LAYOUT]
+    for name, title, chapter in asked:
+        text = f"{title}.  Documented ({chapter.where}): {chapter.text}"
+        yield Explanation(name=f"probe/{name}", kind="question of the probe", text=text)
 
 
 def first_line(doc: str | None) -> str:

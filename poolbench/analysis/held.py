@@ -33,7 +33,7 @@ def held_claim(plan: Plan, trace: Trace, steps: StepTrace, label: str, wanted: H
     found: dict[str, int] = {}
     is_met = True
     for row in rows:
-        call = _call_of(plan, trace, steps, row)
+        call = while_held(plan, trace, steps, row)
         is_met = is_met and call is not None and call.has(wanted)
         seen = call.seen if call is not None else _NO_LATCH
         found[seen] = found.get(seen, 0) + 1
@@ -41,7 +41,7 @@ def held_claim(plan: Plan, trace: Trace, steps: StepTrace, label: str, wanted: H
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
+class HeldCall:
     """One call that was made while `latches` (at least one) were closed.
 
     `device_start_ns` is when its work can have begun at the latest: the span of an allocation or
@@ -93,8 +93,8 @@ class _Call:
         return " and ".join(parts)
 
 
-def _call_of(plan: Plan, trace: Trace, steps: StepTrace, row: int) -> _Call | None:
-    """`None` where no latch was closed when the step was issued.
+def while_held(plan: Plan, trace: Trace, steps: StepTrace, row: int) -> HeldCall | None:
+    """What the step of a row did; `None` where no latch was closed when the step was issued.
 
     Latches of other streams say most; where there is none, the step's own; those of `issue: ahead`
     hold everything and come last.
@@ -110,7 +110,7 @@ def _call_of(plan: Plan, trace: Trace, steps: StepTrace, row: int) -> _Call | No
         return None
     is_bracketed = isinstance(step, Alloc | Free)
     starts = steps.device_end_ns if is_bracketed else steps.device_begin_ns
-    return _Call(
+    return HeldCall(
         host_end_ns=int(steps.host_end_ns[row]),
         device_start_ns=int(starts[row]),
         device_end_ns=int(steps.device_end_ns[row]),

@@ -11,6 +11,7 @@ from poolbench.cli.files import check, schema
 from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
 from poolbench.cli.look import compare, export, show
+from poolbench.cli.probe import probe
 from poolbench.cli.run import run
 from poolbench.cli.words import doctor, explain, list_all
 
@@ -59,4 +60,5 @@ for command in (run, check, schema, show, export, compare):
 app.command("list")(list_all)
 app.command()(doctor)
 app.command()(explain)
+app.command()(probe)
 app.command()(fuzz)

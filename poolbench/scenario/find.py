@@ -12,6 +12,7 @@ from pathlib import Path
 from poolbench.errors import BadUsage
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_PROBE = "probe"
 
 
 def folder() -> Path:
@@ -23,6 +24,11 @@ def folder() -> Path:
 def shipped() -> tuple[Path, ...]:
     """All shipped scenarios, by name."""
     return tuple(sorted(folder().glob("*.yaml")))
+
+
+def probes() -> tuple[Path, ...]:
+    """The scenarios of `poolbench probe`, by name; as names they are written `probe/NAME`."""
+    return tuple(sorted((folder() / _PROBE).glob("*.yaml")))
 
 
 def find(name_or_path: str) -> Path:
@@ -37,11 +43,17 @@ def find(name_or_path: str) -> Path:
         return path
     if path.is_dir():
         raise BadUsage(f"{name_or_path} is a directory", hint="name its files: DIR/*.yaml")
-    is_bare = os.sep not in name_or_path and path.suffix not in (".yaml", ".yml")
     known = {found.stem: found for found in shipped()}
+    known |= {f"{_PROBE}/{found.stem}": found for found in probes()}
+    is_name = os.sep not in name_or_path or name_or_path.startswith(f"{_PROBE}/")
+    is_bare = is_name and path.suffix not in (".yaml", ".yml")
     if is_bare and name_or_path in known:
         return known[name_or_path]
-    near = difflib.get_close_matches(path.stem, list(known), n=1)
+    near = difflib.get_close_matches(_bare(path), list(known), n=1)
     hint = f"did you mean {near[0]}?" if near else "`poolbench list` names the shipped scenarios"
     what = "no shipped scenario has the name" if is_bare else "there is no file"
     raise BadUsage(f"{what} {name_or_path}", hint=hint)
+
+
+def _bare(path: Path) -> str:
+    return f"{_PROBE}/{path.stem}" if path.parent.name == _PROBE else path.stem

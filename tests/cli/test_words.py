@@ -19,7 +19,19 @@ from poolbench.scenario.step_models import STEP_MODELS
 from tests.cli.conftest import Cli
 from tests.cli.fakes import write_scenario
 
-COMMANDS = ("run", "check", "schema", "show", "export", "compare", "list", "doctor", "explain")
+COMMANDS = (
+    "run",
+    "check",
+    "schema",
+    "show",
+    "export",
+    "compare",
+    "list",
+    "doctor",
+    "explain",
+    "probe",
+    "fuzz",
+)
 
 
 def test_version(cli: Cli) -> None:

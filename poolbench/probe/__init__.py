@@ -1,0 +1,1 @@
+"""What this driver does: small scenarios whose answers a latch proves."""
