@@ -2,7 +2,8 @@
 
 A table stands between `<!-- table: DIRECTORY -->` and `<!-- end -->`; what is between the two is
 replaced.  `<!-- table: DIRECTORY COLUMN by AXIS: ROW ROW ... -->` shows one column alone, a line
-for each value of the axis.  Only measurements are shown: a directory of predictions is refused.
+for each value of the axis; `<!-- table: DIRECTORY reuse -->` and `calls` show tables of a probe.
+Only measurements are shown: a directory of predictions is refused.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from pathlib import Path
 from poolbench.analysis.answer import answer
 from poolbench.columns import BY_KEY, Unit
 from poolbench.domain import Baseline
+from poolbench.probe.record import FILE as PROBE_FILE
+from poolbench.probe.record import Probe
+from poolbench.probe.record import read as read_probe
+from poolbench.probe.tables import calls_table, layout_table, reuse_table
 from poolbench.results.record import RunRecord
 from poolbench.results.rows import CellValue, case_values
 from poolbench.results.store import read
@@ -105,8 +110,28 @@ def filled(text: str, table_of: Callable[[str], str]) -> str:
     return MARKED.sub(lambda match: f"{match[1]}\n{table_of(match[2])}\n\n{match[3]}", text)
 
 
+def probe_table(probe: Probe, which: str) -> str:
+    """One table of a probe, and where it was measured."""
+    found = {"reuse": reuse_table, "calls": calls_table, "layout": layout_table}[which](probe)
+    heads = [" ".join((*column.header, f"({column.unit})" if column.unit else "")).strip()
+             for column in found.columns]  # fmt: skip
+    lines = [
+        "| " + " | ".join(heads) + " |",
+        "|" + "|".join("--:" if column.is_number else "---" for column in found.columns) + "|",
+    ]
+    lines += ["| " + " | ".join(row.cells) + " |" for block in found.blocks for row in block.rows]
+    environment = probe.environment
+    where = f"Measured on {environment.device}, driver {environment.driver}, in one run a cell."
+    return "\n".join([*lines, "", where])
+
+
 def measured(mark: str) -> str:
     directory, _, rest = mark.partition(" ")
+    if (ROOT / directory / PROBE_FILE).exists():
+        probe = read_probe(ROOT / directory)
+        if probe.environment.backend != "cuda":
+            sys.exit(f"make readme: {directory} holds predictions, not measurements")
+        return probe_table(probe, rest)
     record = read(ROOT / directory)
     if record.is_predicted:
         sys.exit(f"make readme: {directory} holds predictions, not measurements")

@@ -1,6 +1,9 @@
-"""Measure every shipped scenario on this machine's GPU into results/<gpu>-<driver>/.
+"""Measure on this machine's GPU into results/<gpu>-<driver>/: all parts, or those that are named.
 
-What is there for this GPU and driver already is replaced, but only once every scenario has run.
+    python scripts/results.py [scenarios] [probe] [fuzz]
+
+scenarios: every shipped one; probe: the driver's rules; fuzz: a thousand random scenarios, to
+which the model is held.  What is there of a part already is replaced, but only once the part is whole.
 Exits as `poolbench run` does; with 3 where there is no GPU.
 """
 
@@ -10,6 +13,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from poolbench.backends.cuda import detect
@@ -17,6 +22,10 @@ from poolbench.errors import ExitCode
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
+RUN = "run.json"
+N_RANDOM = 1000
+KEPT = (ExitCode.DONE, ExitCode.EXPECTATION_FAILED)
+"""Exit codes of a part that is whole."""
 
 
 def folder_name(gpu: str, driver: str) -> str:
@@ -39,25 +48,70 @@ def this_machine() -> str | None:
     return folder_name(driver.device_name(device), version)
 
 
-def main() -> int:
-    name = this_machine()
-    if name is None:
-        return ExitCode.NO_BACKEND
-    making = RESULTS / f".{name}-in-progress"
-    shutil.rmtree(making, ignore_errors=True)
-    scenarios = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("scenarios/*.yaml"))
-    output = str(making.relative_to(ROOT))
-    command = ["poolbench", "run", *scenarios, "--backend", "cuda", "--output", output]
-    code = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
-    if code not in (ExitCode.DONE, ExitCode.EXPECTATION_FAILED):
-        print(f"make results: what was measured is in {output}", file=sys.stderr)
-        return code
-    final = RESULTS / name
-    shutil.rmtree(final, ignore_errors=True)
-    making.rename(final)
-    print(f"make results: {final.relative_to(ROOT)}", file=sys.stderr)
+def scenarios(making: Path, final: Path) -> int:
+    """Replaces every run below `final`; its other parts stay."""
+    files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("scenarios/*.yaml"))
+    code = poolbench("run", *files, "--backend", "cuda", "--output", str(making))
+    if code in KEPT:
+        for run in final.glob(f"*/{RUN}"):
+            shutil.rmtree(run.parent)
+        for run in sorted(making.iterdir()):
+            run.rename(final / run.name)
+        making.rmdir()
     return code
 
 
+def probe(making: Path, final: Path) -> int:
+    code = poolbench("probe", "--backend", "cuda", "--save", str(making))
+    return _put(code, making, final / "probe")
+
+
+def fuzz(making: Path, final: Path) -> int:
+    seed = str(int(time.time()))
+    arguments = ("--cases", str(N_RANDOM), "--seed", seed, "--output", str(making))
+    return _put(poolbench("fuzz", *arguments), making, final / "fuzz")
+
+
+def _put(code: int, making: Path, where: Path) -> int:
+    if code in KEPT:
+        shutil.rmtree(where, ignore_errors=True)
+        making.rename(where)
+    return code
+
+
+def poolbench(*arguments: str) -> int:
+    command = [sys.executable, "-m", "poolbench", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+PARTS: dict[str, Callable[[Path, Path], int]] = {
+    "scenarios": scenarios,
+    "probe": probe,
+    "fuzz": fuzz,
+}
+
+
+def main(names: Sequence[str]) -> int:
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        print(f"make results: no such part: {', '.join(unknown)}", file=sys.stderr)
+        return ExitCode.BAD_INPUT
+    machine = this_machine()
+    if machine is None:
+        return ExitCode.NO_BACKEND
+    final = RESULTS / machine
+    final.mkdir(parents=True, exist_ok=True)
+    codes = []
+    for name in names or PARTS:
+        making = RESULTS / f".{machine}-{name}-in-progress"
+        shutil.rmtree(making, ignore_errors=True)
+        codes.append(PARTS[name](making, final))
+        if codes[-1] not in KEPT:
+            print(f"make results: what was measured is in {making}", file=sys.stderr)
+            break
+        print(f"make results: {name} in {final.relative_to(ROOT)}", file=sys.stderr)
+    return max(codes)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

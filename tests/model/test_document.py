@@ -7,6 +7,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE.parents[1] / "docs" / "model.md"
+PROBE = HERE.parent / "probe"
 WORDS = {
     "follow_event_dependencies",
     "allow_opportunistic",
@@ -18,7 +19,7 @@ def test_named_tests_exist() -> None:
     """Every rule of the document that names a test names one that holds it."""
     there = {
         name
-        for file in HERE.glob("test_*.py")
+        for file in (*HERE.glob("test_*.py"), *PROBE.glob("test_*.py"))
         for name in re.findall(r"^def test_(\w+)", file.read_text("utf-8"), re.MULTILINE)
     }
     named = set(re.findall(r"`([a-z0-9]+(?:_[a-z0-9]+){2,})`", DOCUMENT.read_text("utf-8")))

@@ -139,7 +139,14 @@ def test_cells_have_their_evidence(model: Probe) -> None:
 def test_calls_that_wait_do_so_until_the_watchdog(model: Probe) -> None:
     """20 ms, the scenario's limit; the others return long before."""
     waiting = {one.question for one in model.calls if one.answer is Waiting.WAITS}
-    assert waiting == {"plain-free", "sync-stream", "sync-event", "sync-context"}
+    assert waiting == {
+        "plain-free",
+        "sync-stream",
+        "sync-event",
+        "sync-context",
+        "host-free",
+        "module-load",
+    }
     for one in model.calls:
         assert one.host_ns is not None
         assert (one.host_ns > 19_000_000) is (one.question in waiting)

@@ -43,3 +43,37 @@ def test_refuses_without_gpu() -> None:
     assert result.returncode == 3
     assert "no GPU to measure on" in result.stderr
     assert before == after
+
+
+def test_parts_are_replaced_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """New scenarios replace old runs and leave the probe; a part that failed replaces nothing."""
+    machine = tmp_path / "h200-580"
+    for name, file in (("old", "run.json"), ("probe", "probe.json")):
+        (machine / name).mkdir(parents=True)
+        (machine / name / file).write_text("old", "utf-8")
+    codes = {"run": 0, "probe": 4}
+
+    def pretend(command: str, *arguments: str) -> int:
+        where = Path(arguments[-1]) / ("new" if command == "run" else "")
+        where.mkdir(parents=True)
+        (where / ("run.json" if command == "run" else "probe.json")).write_text("new", "utf-8")
+        return codes[command]
+
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    monkeypatch.setattr(results, "this_machine", lambda: "h200-580")
+    monkeypatch.setattr(results, "poolbench", pretend)
+    assert results.main(["scenarios", "probe"]) == 4
+    assert (machine / "new" / "run.json").read_text("utf-8") == "new"
+    assert not (machine / "old").exists()
+    assert (machine / "probe" / "probe.json").read_text("utf-8") == "old"
+    assert (tmp_path / ".h200-580-probe-in-progress" / "probe.json").exists()
+    codes["probe"] = 0
+    assert results.main(["probe"]) == 0
+    assert (machine / "probe" / "probe.json").read_text("utf-8") == "new"
+
+
+def test_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is measured."""
+    assert results.main(["scenario"]) == 2
+    assert "no such part: scenario" in capsys.readouterr().err

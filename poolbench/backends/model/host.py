@@ -186,6 +186,10 @@ class Host:
         if seq > self.floor and seq > self.clock.get(number, 0):
             self.clock[number] = seq
 
+    def wait_out(self) -> None:
+        """A call that returns when the device is idle, and tells the pool nothing (assumed)."""
+        self._return_after(self.is_over(self.now_ns))
+
     def wait_for_all(self) -> None:
         """`cuCtxSynchronize`, without the latches of `issue: ahead`."""
         self.before_waiting()

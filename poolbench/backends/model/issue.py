@@ -16,7 +16,7 @@ from poolbench.backends.model.memory import Access
 from poolbench.backends.model.ops import Op, OpKind
 from poolbench.backends.model.streams import Recorded
 from poolbench.backends.model.work import Footprint, copy_ns, footprint, memory_footprint, memset_ns
-from poolbench.domain import CopyKind
+from poolbench.domain import CopyKind, HostCall
 from poolbench.plan import steps as st
 from poolbench.trace import NONE
 
@@ -38,6 +38,9 @@ class _Prepared(NamedTuple):
 _READS_POOL = (
     st.Alloc, st.Free, st.Trim, st.Sample, st.SyncStream, st.SyncEvent, st.SyncDevice
 )  # fmt: skip
+
+_WAITING_CALLS = (HostCall.HOST_FREE, HostCall.MODULE_LOAD)
+"""Calls that wait for all work of the device (measured)."""
 
 _KERNELS = (st.Launch, st.Fill, st.Check)
 
@@ -189,7 +192,7 @@ class Issuer:
             case st.HostWork():
                 return partial(self._spend, step.duration_ns)
             case st.CallDriver():
-                return partial(self._spend, costs.of_call(step.call))
+                return partial(self._call, step.call, costs.of_call(step.call))
             case st.Sample():
                 return partial(self._spend, costs.sample_ns)
             case st.Hold():
@@ -207,6 +210,13 @@ class Issuer:
 
     def _spend(self, duration_ns: int, _row: int) -> None:
         self._host.now_ns += duration_ns
+
+    def _call(self, call: HostCall, duration_ns: int, _row: int) -> None:
+        host = self._host
+        host.before_waiting()
+        if call in _WAITING_CALLS:
+            host.wait_out()
+        host.now_ns += duration_ns
 
     # --- work -------------------------------------------------------------------------------
 

@@ -77,9 +77,9 @@ class HostCosts:
     sample_ns: int = 400
     copy_turn_ns: int = 1_000_000
     """What mapping a piece of memory waits for at most while a copy to the host runs [P]."""
-    pool_create_ns: int = 10_000
-    pool_destroy_ns: int = 50_000
-    host_alloc_ns: int = 100_000
+    pool_create_ns: int = 180_000
+    pool_destroy_ns: int = 280_000
+    host_alloc_ns: int = 2_400_000
     host_free_ns: int = 100_000
     module_load_ns: int = 50_000
     plain_alloc_ns: int = 40_000
