@@ -3,8 +3,8 @@
     python scripts/results.py [scenarios] [probe] [fuzz]
 
 scenarios: every shipped one; probe: the driver's rules; fuzz: a thousand random scenarios, to
-which the model is held.  What is there of a part already is replaced, but only once the part is whole.
-Exits as `poolbench run` does; with 3 where there is no GPU.
+which the model is held.  What is there of a part already is replaced, but only once the part is
+whole.  Exits as `poolbench run` does; with 3 where there is no GPU.
 """
 
 from __future__ import annotations
