@@ -181,6 +181,10 @@ def reference(steps, specs):
             match step:
                 case s.SyncStream(stream=stream):
                     host |= up_to((stream, incarnation[stream]))
+                    if specs[stream].kind is LEGACY:
+                        for key in last:
+                            if specs[key[0]].kind in (BL, PER_THREAD):
+                                host |= up_to(key)
                 case s.SyncEvent(event=event):
                     host |= closed(events[event]) if event in events else set()
                 case s.SyncDevice():
