@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from poolbench.backends.model.blocks import Block, State
-from poolbench.backends.model.ops import Op, OpKind
+from poolbench.backends.model.ops import Op
 from poolbench.backends.model.pool import Pool
 from poolbench.backends.model.profile import H200, MIB
 from poolbench.domain import COMBINATIONS, AttributeSet, Outcome
@@ -67,7 +67,7 @@ class PoolStates(RuleBasedStateMachine):
         address = data.draw(st.sampled_from(sorted(self.live)))
         del self.live[address]
         self.seq += 1
-        op = Op(OpKind.MARK, self.seq, stream, self.seq, 0)
+        op = Op(self.seq, stream, self.seq, 0, None, 0)
         self.frees.append(op)
         assert self.pool.free(address, op) == self.asked.pop(address)
 

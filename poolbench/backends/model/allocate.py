@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NoReturn, Protocol
 
 from poolbench.backends.model.host import Host
-from poolbench.backends.model.ops import Op, OpKind
+from poolbench.backends.model.ops import Op
 from poolbench.backends.model.pool import Grant, Pool
 from poolbench.backends.model.profile import MIB
 from poolbench.backends.model.streams import Stream
@@ -115,7 +115,7 @@ class _FromPool:
                 _give_up(host, row)
         host.addresses[step.buffer] = grant.address
         if grant.wait_for is not None or self._is_traced:
-            op = host.new_op(OpKind.MARK, stream, row, self._latency_ns)
+            op = host.new_mark(stream, row, self._latency_ns)
             self._depend(op, grant.wait_for)
             self._push(op, stream, event_ns)
         if host.recording is not None:
@@ -150,7 +150,7 @@ class _FromPool:
         stream = host.stream(step.stream)
         size = host.plan.buffers[step.buffer].size
         host.now_ns += self._costs.free_ns + round(self._costs.free_ns_per_mib * size / MIB)
-        op = host.new_op(OpKind.MARK, stream, row, self._latency_ns, self._free_ns)
+        op = host.new_mark(stream, row, self._latency_ns, self._free_ns)
         self._pool.free(host.addresses[step.buffer], op)
         host.addresses[step.buffer] = NONE
         self._push(op, stream, event_ns)

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from poolbench.backends.model.engine import BEGIN, END, Engine
-from poolbench.backends.model.ops import UNKNOWN, Op, OpKind
+from poolbench.backends.model.ops import UNKNOWN, Hold, Op, Work
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.backends.model.streams import Latch, Stream
 
@@ -27,7 +27,7 @@ class CopyEngine:
     def __init__(self) -> None:
         self.end_ns = 0
         self.is_busy = False
-        self.waiting: deque[tuple[Op, Stream]] = deque()
+        self.waiting: deque[tuple[Work, Stream]] = deque()
 
 
 class Multiprocessors:
@@ -43,27 +43,30 @@ class Multiprocessors:
         self.n_sms = n_sms
         self.n_threads = n_sms * threads_per_sm
 
-    def take(self, op: Op) -> bool:
+    def take(self, op: Work) -> bool:
         """Gives `op` what fits of it; false if that is nothing."""
-        n_fitting = wanted = op.n_blocks
-        if wanted == 0:
-            return True  # memset: occupies nothing
-        if wanted * op.block_sms > self.n_sms:
+        kernel = op.kernel
+        if kernel is None:
+            return True
+        _, wanted, block_sms, block_threads = kernel
+        n_fitting = wanted
+        if wanted * block_sms > self.n_sms:
             n_fitting = self.n_sms
-        if n_fitting * op.block_threads > self.n_threads:
-            n_fitting = self.n_threads // op.block_threads
+        if n_fitting * block_threads > self.n_threads:
+            n_fitting = self.n_threads // block_threads
         if n_fitting <= 0:
             return False
         op.n_resident = n_fitting
         if n_fitting < wanted:
             op.cost_ns *= -(-wanted // n_fitting)
-        self.n_sms -= n_fitting * op.block_sms
-        self.n_threads -= n_fitting * op.block_threads
+        self.n_sms -= n_fitting * block_sms
+        self.n_threads -= n_fitting * block_threads
         return True
 
-    def give_back(self, op: Op) -> None:
-        self.n_sms += op.n_resident * op.block_sms
-        self.n_threads += op.n_resident * op.block_threads
+    def give_back(self, op: Work) -> None:
+        if op.kernel is not None:
+            self.n_sms += op.n_resident * op.kernel.block_sms
+            self.n_threads += op.n_resident * op.kernel.block_threads
 
 
 class Device:
@@ -79,7 +82,7 @@ class Device:
         self._latch_open_ns = costs.latch_open_ns
         self._timing_record_ns = profile.host.timing_record_ns
         self._sms = Multiprocessors(profile.n_multiprocessors, profile.threads_per_multiprocessor)
-        self._waiting: list[tuple[int, int, int, Op, Stream]] = []
+        self._waiting: list[tuple[int, int, int, Work, Stream]] = []
         self._n_waited = 0
         self.h2d = CopyEngine()
         self.d2h = CopyEngine()
@@ -115,10 +118,10 @@ class Device:
                     after = self._after_dependency(stream, op.dependency)
                     if after == UNKNOWN:
                         break
-                if op.kind is OpKind.WORK:
+                if isinstance(op, Work):
                     self._queue_work(stream, op, after)
                     break
-                if op.kind is OpKind.HOLD:
+                if isinstance(op, Hold):
                     done = self._after_latch(stream, op)
                     if done == UNKNOWN:
                         break
@@ -156,9 +159,8 @@ class Device:
                 after = done + self._dependency_ns
         return after
 
-    def _after_latch(self, stream: Stream, op: Op) -> int:
+    def _after_latch(self, stream: Stream, op: Hold) -> int:
         latch = op.latch
-        assert latch is not None
         if latch.value < op.ticket:
             latch.waiting.append(stream)
             stream.is_waiting = True
@@ -172,7 +174,7 @@ class Device:
 
     # --- work -------------------------------------------------------------------------------
 
-    def _queue_work(self, stream: Stream, op: Op, after_ns: int) -> None:
+    def _queue_work(self, stream: Stream, op: Work, after_ns: int) -> None:
         stream.is_waiting = True
         gap = self._kernel_gap_ns if op.engine is None else self._copy_gap_ns
         if op.before_ns:
@@ -182,7 +184,7 @@ class Device:
             ready = op.arrive_ns
         self._engine.schedule(ready, BEGIN, self._ask, (op, stream))
 
-    def _ask(self, now_ns: int, subject: tuple[Op, Stream]) -> None:
+    def _ask(self, now_ns: int, subject: tuple[Work, Stream]) -> None:
         op, stream = subject
         engine = op.engine
         if engine is not None:
@@ -197,7 +199,7 @@ class Device:
         else:
             self._start(op, stream, now_ns)
 
-    def _start(self, op: Op, stream: Stream, now_ns: int) -> None:
+    def _start(self, op: Work, stream: Stream, now_ns: int) -> None:
         if not op.before_ns:
             op.begin_ns = now_ns
         op.done_ns = done = now_ns + op.cost_ns
@@ -217,7 +219,7 @@ class Device:
             op.waiters = None
         self._advance(streams)
 
-    def _end(self, now_ns: int, op: Op) -> None:
+    def _end(self, now_ns: int, op: Work) -> None:
         if op.access is not None and self._memory is not None:
             self._memory.end(op.access)
         engine = op.engine

@@ -13,7 +13,7 @@ from poolbench.backends.model.device import Device
 from poolbench.backends.model.engine import Engine
 from poolbench.backends.model.latches import AHEAD, Latches
 from poolbench.backends.model.memory import Memory
-from poolbench.backends.model.ops import Op, OpKind
+from poolbench.backends.model.ops import Hold, Op, Work
 from poolbench.backends.model.pool import Pool
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.backends.model.recording import Recording
@@ -96,13 +96,16 @@ class Host:
         assert stream is not None, "the plan uses a stream that does not exist"
         return stream
 
-    def new_op(
-        self, kind: OpKind, stream: Stream, row: int, latency_ns: int, cost_ns: int = 0
-    ) -> Op:
-        """The next op of `stream`; its call returns now."""
+    def new_mark(self, stream: Stream, row: int, latency_ns: int, cost_ns: int = 0) -> Op:
+        """The next op of `stream`; its call returns now.  So with the other two."""
         self.seq += 1
         dependency = self._implicit(stream) if self._has_legacy else None
-        return Op(kind, self.seq, stream.number, row, self.now_ns + latency_ns, dependency, cost_ns)
+        return Op(self.seq, stream.number, row, self.now_ns + latency_ns, dependency, cost_ns)
+
+    def new_work(self, stream: Stream, row: int, latency_ns: int, cost_ns: int) -> Work:
+        self.seq += 1
+        dependency = self._implicit(stream) if self._has_legacy else None
+        return Work(self.seq, stream.number, row, self.now_ns + latency_ns, dependency, cost_ns)
 
     def order_implicitly(self, stream: Stream) -> None:
         """What the next op of `stream` will come after by the kinds of the streams is known."""
@@ -231,8 +234,10 @@ class Host:
 
     def push_hold(self, stream: Stream, latch: int, ticket: int, row: int) -> None:
         latency = self.profile.device.command_latency_ns
-        op = self.new_op(OpKind.HOLD, stream, row, latency)
-        op.latch, op.ticket = self.latches.latch(latch), ticket
+        self.seq += 1
+        dependency = self._implicit(stream) if self._has_legacy else None
+        arrive, word = self.now_ns + latency, self.latches.latch(latch)
+        op = Hold(self.seq, stream.number, row, arrive, dependency, word, ticket)
         self.device.push(stream, op)
 
     def ahead_opened_ns(self) -> int:

@@ -13,9 +13,9 @@ from typing import NamedTuple, assert_never
 from poolbench.backends.model.allocate import AllocationFailed, Allocator, make_allocator
 from poolbench.backends.model.host import Host
 from poolbench.backends.model.memory import Access
-from poolbench.backends.model.ops import Op, OpKind
+from poolbench.backends.model.ops import Footprint, Op, Work
 from poolbench.backends.model.streams import Recorded
-from poolbench.backends.model.work import Footprint, copy_ns, footprint, memory_footprint, memset_ns
+from poolbench.backends.model.work import copy_ns, footprint, memory_footprint, memset_ns
 from poolbench.domain import CopyKind, HostCall
 from poolbench.plan import steps as st
 from poolbench.trace import NONE
@@ -171,16 +171,16 @@ class Issuer:
                 if host.memory is not None and isinstance(step.work, st.Touch):
                     return partial(self._touch, step.stream, step.work, found)
                 return partial(self._launch, step.stream, found, None, is_traced)
+            case st.Record():
+                return partial(self._record, step.stream, step.event)
+            case st.Wait():
+                return partial(self._wait, step.stream, step.event)
             case st.Fill() | st.Check():
                 return partial(self._pattern, step, memory_footprint(step.size, profile))
             case st.Memcpy():
                 return partial(self._memcpy, step, copy_ns(step, profile))
             case st.Memset():
                 return partial(self._memset, step, memset_ns(step.size, profile))
-            case st.Record():
-                return partial(self._record, step.stream, step.event)
-            case st.Wait():
-                return partial(self._wait, step.stream, step.event)
             case st.SyncStream():
                 return partial(self._sync_stream, step.stream)
             case st.SyncEvent():
@@ -228,12 +228,8 @@ class Issuer:
         while stream.n_queued >= self._launch_limit:
             host.now_ns = max(host.now_ns, host.engine.step())
         host.now_ns += self._costs.launch_ns
-        op = host.new_op(OpKind.WORK, stream, row, self._launch_latency_ns, found.duration_ns)
-        op.n_blocks, op.block_sms, op.block_threads = (
-            found.n_blocks,
-            found.block_sms,
-            found.block_threads,
-        )
+        op = host.new_work(stream, row, self._launch_latency_ns, found.duration_ns)
+        op.kernel = found
         op.access = access
         if is_traced:
             self._bracket(op)
@@ -292,10 +288,10 @@ class Issuer:
         op = self._move(step.stream, duration_ns, access, row)
         host.device.push(host.stream(step.stream), op)
 
-    def _move(self, index: int, duration_ns: int, access: Access | None, row: int) -> Op:
+    def _move(self, index: int, duration_ns: int, access: Access | None, row: int) -> Work:
         host = self._host
         stream = host.stream(index)
-        op = host.new_op(OpKind.WORK, stream, row, self._launch_latency_ns, duration_ns)
+        op = host.new_work(stream, row, self._launch_latency_ns, duration_ns)
         op.access = access
         stream.n_queued += 1
         if host.recording is not None:
@@ -309,7 +305,7 @@ class Issuer:
         host = self._host
         stream = host.stream(index)
         host.now_ns += self._costs.record_ns
-        op = host.new_op(OpKind.MARK, stream, row, self._latency_ns)
+        op = host.new_mark(stream, row, self._latency_ns)
         host.events[event] = Recorded(op, stream.clock)
         host.device.push(stream, op)
 
@@ -320,7 +316,7 @@ class Issuer:
         recorded = host.events[event]
         if recorded is None:
             return  # an event that was never recorded counts as complete
-        op = host.new_op(OpKind.MARK, stream, row, self._latency_ns)
+        op = host.new_mark(stream, row, self._latency_ns)
         others = op.dependency if isinstance(op.dependency, list) else []
         op.dependency = [recorded.op, *others] if others else recorded.op
         stream.learn(recorded.op.stream_id, recorded.clock, recorded.op.seq)

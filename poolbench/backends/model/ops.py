@@ -6,8 +6,7 @@ Times are nanoseconds on the host's axis, `UNKNOWN` until the device has got tha
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from poolbench.backends.model.device import CopyEngine
@@ -17,18 +16,18 @@ if TYPE_CHECKING:
 UNKNOWN = -1
 
 
-class OpKind(IntEnum):
-    """How the device deals with an op."""
+class Footprint(NamedTuple):
+    """A kernel: its blocks, what each of them occupies (a multiprocessor of its own, thread slots),
+    and the time that it takes if all of its blocks run at once."""
 
-    MARK = 0
-    """Takes (next to) no time: alloc, free, record, wait."""
-    WORK = 1
-    """Occupies multiprocessors, a copy engine, or (memset) neither."""
-    HOLD = 2
+    duration_ns: int
+    n_blocks: int
+    block_sms: int
+    block_threads: int
 
 
 class Op:
-    """One op.
+    """A mark, which takes (next to) no time: alloc, free, record, wait.
 
     seq
         number in the order of issue over all streams.
@@ -45,65 +44,87 @@ class Op:
         what the two take.
     cost_ns
         its own time.
-    n_blocks, block_sms, block_threads
-        a kernel's blocks, and what each of them occupies: a multiprocessor of its own (1 or 0) and
-        thread slots.
-    n_resident
-        how many blocks it got at its start.
     """
 
     __slots__ = (
-        "access",
         "after_ns",
         "arrive_ns",
         "before_ns",
         "begin_ns",
-        "block_sms",
-        "block_threads",
         "cost_ns",
         "dependency",
         "done_ns",
-        "engine",
         "event_ns",
-        "kind",
-        "latch",
-        "n_blocks",
-        "n_resident",
         "row",
         "seq",
         "stream_id",
-        "ticket",
         "waiters",
     )
 
     def __init__(
         self,
-        kind: OpKind,
         seq: int,
         stream_id: int,
         row: int,
         arrive_ns: int,
-        dependency: Op | list[Op] | None = None,
-        cost_ns: int = 0,
-        traced_ns: int = 0,
+        dependency: Op | list[Op] | None,
+        cost_ns: int,
     ) -> None:
-        self.kind = kind
         self.seq = seq
         self.stream_id = stream_id
         self.row = row
         self.arrive_ns = arrive_ns
         self.dependency = dependency
         self.cost_ns = cost_ns
-        self.event_ns = 0
-        self.before_ns = self.after_ns = traced_ns
-        self.begin_ns = UNKNOWN
-        self.done_ns = UNKNOWN
+        self.event_ns = self.before_ns = self.after_ns = 0
+        self.begin_ns = self.done_ns = UNKNOWN
         self.waiters: list[Stream] | None = None
-        self.n_blocks = 0
-        self.block_sms = 0
-        self.block_threads = 0
+
+
+class Work(Op):
+    """A kernel, a copy or a memset.
+
+    kernel
+        what it occupies; `None` for what occupies no multiprocessor.
+    n_resident
+        how many of its blocks it got at its start.
+    engine
+        a copy's.
+    """
+
+    __slots__ = ("access", "engine", "kernel", "n_resident")
+
+    def __init__(
+        self,
+        seq: int,
+        stream_id: int,
+        row: int,
+        arrive_ns: int,
+        dependency: Op | list[Op] | None,
+        cost_ns: int,
+    ) -> None:
+        super().__init__(seq, stream_id, row, arrive_ns, dependency, cost_ns)
+        self.kernel: Footprint | None = None
         self.n_resident = 0
-        self.latch: Latch | None = None
-        self.ticket = 0
         self.engine: CopyEngine | None = None
         self.access: Access | None = None
+
+
+class Hold(Op):
+    """Waits until the word of `latch` reaches `ticket`."""
+
+    __slots__ = ("latch", "ticket")
+
+    def __init__(
+        self,
+        seq: int,
+        stream_id: int,
+        row: int,
+        arrive_ns: int,
+        dependency: Op | list[Op] | None,
+        latch: Latch,
+        ticket: int,
+    ) -> None:
+        super().__init__(seq, stream_id, row, arrive_ns, dependency, 0)
+        self.latch = latch
+        self.ticket = ticket

@@ -14,7 +14,7 @@ from poolbench.backends.model.baselines import PlainMemory, lasting_addresses
 from poolbench.backends.model.host import Host
 from poolbench.backends.model.issue import Issuer
 from poolbench.backends.model.memory import Memory
-from poolbench.backends.model.ops import Op, OpKind
+from poolbench.backends.model.ops import Op
 from poolbench.backends.model.pool import Pool
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.backends.model.recording import Recording
@@ -118,7 +118,7 @@ def _prime(pool: Pool, size: int) -> bool:
     grant = pool.allocate(size, _PRIMING, NOTHING_KNOWN, 0)
     if grant.address < 0:
         return False
-    free = Op(OpKind.MARK, 0, _PRIMING, NONE, 0)
+    free = Op(0, _PRIMING, NONE, 0, None, 0)
     free.done_ns = 0
     pool.free(grant.address, free)
     pool.host_knows(NOTHING_KNOWN, 0)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
+from poolbench.backends.model.ops import Footprint
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.domain import CopyKind
 from poolbench.plan.plan import BufferSpec, KernelSource, Plan
@@ -18,16 +19,6 @@ _THREADS = 1024
 """Threads of a block that has a multiprocessor to itself, and of `fill` and `check`."""
 
 _WARP = 32
-
-
-class Footprint(NamedTuple):
-    """A kernel: its blocks, what each of them occupies (a multiprocessor of its own, thread slots),
-    and the time that it takes if all of its blocks run at once."""
-
-    duration_ns: int
-    n_blocks: int
-    block_sms: int
-    block_threads: int
 
 
 def unpredictable(plan: Plan) -> str | None:
