@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ from poolbench.trace import NONE, Trace
 
 if TYPE_CHECKING:
     import pandas as pd
+
+SAME = 0.05
+"""Two makespans that differ by no more than this are the same."""
 
 LONG_KERNEL_NS = 50_000
 """Predicted makespans are held to the measured ones where every kernel lasts this long."""
@@ -46,10 +50,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakespanPair:
-    """Medians of one case in microseconds; `is_long` by `LONG_KERNEL_NS`."""
+    """Medians of one case in microseconds, with the interquartile range of the recorded ones;
+    `is_long` by `LONG_KERNEL_NS`."""
 
     case: str
     recorded_us: float
+    recorded_iqr_us: float
     predicted_us: float
     is_long: bool
 
@@ -57,6 +63,21 @@ class MakespanPair:
     def ratio(self) -> float:
         """Predicted over recorded."""
         return self.predicted_us / self.recorded_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Pairs of rows of one scenario and axis value, each faster, the same or slower than the other
+    (`SAME`).  Where the measured medians, a quartile more or less, do not say which, the pair is
+    undecided and not held against the model.  `wrong`: the pairs that are predicted otherwise."""
+
+    n_agreeing: int
+    n_undecided: int
+    wrong: tuple[tuple[str, str], ...]
+
+    @property
+    def n_decided(self) -> int:
+        return self.n_agreeing + len(self.wrong)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +116,37 @@ def agreement(directory: Path, model: Backend) -> Agreement:
         differences=tuple(differences),
         makespans=tuple(makespans),
     )
+
+
+def ranking(makespans: Iterable[MakespanPair]) -> Ranking:
+    """Every two rows of each scenario and axis value."""
+    groups: dict[str, list[MakespanPair]] = {}
+    for pair in makespans:
+        groups.setdefault(pair.case.rpartition("/")[0], []).append(pair)
+    n_agreeing = n_undecided = 0
+    wrong = []
+    for group in groups.values():
+        for left, right in combinations(group, 2):
+            measured = _measured_order(left, right)
+            if measured is None:
+                n_undecided += 1
+            elif measured == _order(right.predicted_us / left.predicted_us):
+                n_agreeing += 1
+            else:
+                wrong.append((left.case, right.case))
+    return Ranking(n_agreeing=n_agreeing, n_undecided=n_undecided, wrong=tuple(wrong))
+
+
+def _order(ratio: float) -> int:
+    """-1 faster, 0 the same, 1 slower."""
+    return (ratio > 1 + SAME) - (ratio < 1 - SAME)
+
+
+def _measured_order(left: MakespanPair, right: MakespanPair) -> int | None:
+    low, high = left.recorded_iqr_us / 2, right.recorded_iqr_us / 2
+    least = (right.recorded_us - high) / (left.recorded_us + low)
+    most = (right.recorded_us + high) / max(left.recorded_us - low, 1e-9)
+    return _order(least) if _order(least) == _order(most) else None
 
 
 def _status_difference(result: CaseResult, trace: Trace) -> list[Difference]:
@@ -172,6 +224,7 @@ def _makespans(result: CaseResult, timed: Trace, steps: pd.DataFrame) -> list[Ma
         MakespanPair(
             case=result.case.key,
             recorded_us=recorded,
+            recorded_iqr_us=(result.findings.makespan_us_iqr or 0.0) if result.findings else 0.0,
             predicted_us=predicted,
             is_long=bool(len(lengths)) and bool((lengths >= LONG_KERNEL_NS).all()),
         )

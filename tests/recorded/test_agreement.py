@@ -7,13 +7,14 @@ list in words).  An entry that no longer applies fails the test as a new differe
 from __future__ import annotations
 
 import re
+import statistics
 import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from poolbench.agreement import Agreement, agreement
+from poolbench.agreement import Agreement, MakespanPair, agreement, ranking
 from poolbench.backends.model.backend import ModelBackend
 from poolbench.results.store import runs_in
 
@@ -67,6 +68,49 @@ def test_long_makespans_are_within_15_percent(found: Agreement) -> None:
     assert not strange, strange[:5]
     for index, entry in enumerate(entries):
         assert matched[index], f"this difference is gone: {entry}"
+
+
+@pytest.fixture(scope="module")
+def makespans() -> list[MakespanPair]:
+    model = ModelBackend()
+    return [pair for run in RECORDED for pair in agreement(run, model).makespans]
+
+
+def test_makespans_are_within_5_percent_in_the_median(makespans: list[MakespanPair]) -> None:
+    """Of all cases, however short."""
+    assert len(makespans) > 400
+    assert statistics.median(abs(pair.ratio - 1) for pair in makespans) <= 0.05
+
+
+def test_rows_are_ranked_as_measured(makespans: list[MakespanPair]) -> None:
+    """95 % of the pairs that the measurement decides, and those are the most of all."""
+    found = ranking(makespans)
+    assert found.n_decided > found.n_undecided
+    assert found.n_agreeing >= 0.95 * found.n_decided
+
+
+def test_ranking_leaves_out_what_is_undecided() -> None:
+    """A noisy pair says nothing; a clear one must be predicted on the same side."""
+
+    def pair(row: str, recorded_us: float, iqr_us: float, predicted_us: float) -> MakespanPair:
+        return MakespanPair(
+            case=f"s/{row}",
+            recorded_us=recorded_us,
+            recorded_iqr_us=iqr_us,
+            predicted_us=predicted_us,
+            is_long=False,
+        )
+
+    clear = ranking([pair("000", 100, 1, 100), pair("001", 120, 1, 121)])
+    assert (clear.n_agreeing, clear.n_undecided, clear.wrong) == (1, 0, ())
+    noisy = ranking([pair("000", 100, 30, 100), pair("001", 120, 30, 80)])
+    assert (noisy.n_agreeing, noisy.n_undecided, noisy.wrong) == (0, 1, ())
+    wrong = ranking([pair("000", 100, 1, 100), pair("001", 120, 1, 103)])
+    assert wrong.wrong == (("s/000", "s/001"),)
+    other = MakespanPair(
+        case="t/000", recorded_us=1, recorded_iqr_us=0, predicted_us=9, is_long=False
+    )
+    assert ranking([pair("000", 100, 1, 100), other]).n_decided == 0
 
 
 def test_there_are_recordings() -> None:

@@ -12,7 +12,7 @@ from poolbench.backends.model.ops import Op
 from poolbench.backends.model.pool import Grant, Pool
 from poolbench.backends.model.profile import MIB
 from poolbench.backends.model.streams import Stream
-from poolbench.domain import Baseline, OnOom, Outcome
+from poolbench.domain import AttributeSet, Baseline, OnOom, Outcome
 from poolbench.plan.steps import Alloc, Free
 from poolbench.trace import NONE
 
@@ -50,10 +50,13 @@ class _Plain:
     def __init__(self, host: Host) -> None:
         self._host = host
         self.is_idle = host.plan.case.row is Baseline.PREALLOCATED
+        self._cold_ns = host.profile.host.plain_cold_ns
 
     def alloc(self, step: Alloc, row: int, _event_ns: int) -> None:
         host, costs = self._host, self._host.profile.host
-        host.now_ns += self._cost(step.size, costs.plain_alloc_ns, costs.plain_alloc_ns_per_mib)
+        cost = self._cost(step.size, costs.plain_alloc_ns, costs.plain_alloc_ns_per_mib)
+        host.now_ns += cost + self._cold_ns + self._clear_ns(step.size)
+        self._cold_ns = 0
         address = host.plain.allocate(step.size)
         if address < 0:
             if host.plan.on_oom is OnOom.FAIL:
@@ -76,6 +79,13 @@ class _Plain:
         size = host.plan.buffers[step.buffer].size
         host.now_ns += self._cost(size, costs.plain_free_ns, costs.plain_free_ns_per_mib)
 
+    def _clear_ns(self, size: int) -> int:
+        """Memory that was given back is cleared before it is handed out again."""
+        host = self._host
+        if size <= host.plain.untouched:
+            return 0
+        return round(host.profile.host.clear_ns_per_mib * size / MIB)
+
     def _cost(self, size: int, call_ns: int, ns_per_mib: float) -> int:
         profile = self._host.profile
         if size <= profile.small_plain_size:
@@ -95,6 +105,11 @@ class _FromPool:
         self._latency_ns = host.profile.device.command_latency_ns
         self._free_ns = host.profile.device.free_ns
         self._is_traced = host.recording is not None
+        self._look_ns = self._costs.look_traced_ns if self._is_traced else self._costs.look_ns
+        self._mark_ns = 0
+        row = host.plan.case.row
+        if isinstance(row, AttributeSet) and row.allow_opportunistic and not self._is_traced:
+            self._mark_ns = self._costs.opportunistic_free_ns
         self._first_grow_ns = self._costs.first_grow_ns
         self._grow_ns_per_chunk = (
             self._costs.grow_ns_per_chunk
@@ -127,7 +142,7 @@ class _FromPool:
         host.order_implicitly(stream)
         grant = self._pool.allocate(size, stream.number, stream.clock, host.now_ns)
         cost = float(costs.alloc_ns if grant.address >= 0 else costs.alloc_failed_ns)
-        cost += costs.alloc_ns_per_mib * size / MIB
+        cost += costs.alloc_ns_per_mib * size / MIB + grant.n_looked * self._look_ns
         if grant.n_grown:
             cost += costs.grow_ns + grant.n_grown * self._grow_ns_per_chunk + self._first_grow_ns
             self._first_grow_ns = 0
@@ -149,7 +164,8 @@ class _FromPool:
         host = self._host
         stream = host.stream(step.stream)
         size = host.plan.buffers[step.buffer].size
-        host.now_ns += self._costs.free_ns + round(self._costs.free_ns_per_mib * size / MIB)
+        cost = self._costs.free_ns + self._mark_ns
+        host.now_ns += cost + round(self._costs.free_ns_per_mib * size / MIB)
         op = host.new_mark(stream, row, self._latency_ns, self._free_ns)
         self._pool.free(host.addresses[step.buffer], op)
         host.addresses[step.buffer] = NONE

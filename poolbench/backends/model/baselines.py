@@ -13,10 +13,13 @@ _HOST_BASE = 0x100000000000
 
 
 class PlainMemory:
-    """Hands out device memory as long as there is room, in steps of the device's granule."""
+    """Hands out device memory as long as there is room, in steps of the device's granule.
+
+    `untouched`: how much of the room nobody has had yet.
+    """
 
     def __init__(self, room: int, granule: int) -> None:
-        self.room = room
+        self.room = self.untouched = room
         self._granule = granule
         self._next = _DEVICE_BASE
         self._next_host = _HOST_BASE
@@ -30,6 +33,7 @@ class PlainMemory:
         address = self._next
         self._next += taken
         self.room -= taken
+        self.untouched = max(0, self.untouched - taken)
         self._sizes[address] = taken
         return address
 

@@ -51,6 +51,8 @@ class Grant:
     n_grown, n_remapped
         chunks.  When the allocation failed (`address` -1): those that the pool has grown by, and
         spare ones that were not enough.
+    n_looked
+        streams whose progress the driver has looked at.
     """
 
     address: int = -1
@@ -59,6 +61,7 @@ class Grant:
     reused_row: int = -1
     n_grown: int = 0
     n_remapped: int = 0
+    n_looked: int = 0
 
 
 class _Pending:
@@ -152,7 +155,7 @@ class Pool:
         if block is None and attributes.follow_event_dependencies and clock:
             block = self._best_until(need, clock)
         if block is None and attributes.allow_opportunistic:
-            block = self._completed(need, now_ns)
+            block = self._completed(need, now_ns, grant)
         taken = self._map(need, grant) if block is None else self._take(block, need)
         if taken is None and attributes.allow_internal_dependencies:
             block = self._pending_elsewhere(need, stream)
@@ -240,12 +243,13 @@ class Pool:
                     return found
         return None
 
-    def _completed(self, need: int, now_ns: int) -> Block | None:
+    def _completed(self, need: int, now_ns: int, grant: Grant) -> Block | None:
         seen = {
             stream: pending.see(now_ns)
             for stream, pending in self._pending.items()
             if len(pending.by_size)
         }
+        grant.n_looked = len(seen)
         block = self._best_until(need, seen)
         if block is not None:
             return block

@@ -42,6 +42,13 @@ class PoolCosts:
     trim_ns: int = 3_000
     release_ns: int = 25_000
     release_ns_per_chunk: int = 37_500
+    look_ns: int = 3_600
+    """Opportunistic reuse looks at a stream's progress; in the traced pass, where an event follows
+    each free, it costs less.  [R]: eight streams that allocate one after the other, of which each
+    has to look at those before it."""
+    look_traced_ns: int = 150
+    opportunistic_free_ns: int = 1_800
+    """What a free costs more where it may be looked for; not in the traced pass [R]."""
     read_ns: int = 1_300
     """One statistic read from the pool."""
 
@@ -86,6 +93,10 @@ class HostCosts:
     plain_alloc_ns_per_mib: float = 40.0
     plain_free_ns: int = 50_000
     plain_free_ns_per_mib: float = 280.0
+    plain_cold_ns: int = 40_000
+    """The first `cuMemAlloc` of a run."""
+    clear_ns_per_mib: float = 7_500.0
+    """`cuMemAlloc` of memory that was given back before: only where nothing else is left."""
     small_plain_ns: int = 3_000
     """`cuMemAlloc` and `cuMemFree` up to `DeviceProfile.small_plain_size`."""
 

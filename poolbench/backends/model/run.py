@@ -62,7 +62,7 @@ def simulate(plan: Plan, profile: DeviceProfile, *, is_traced: bool) -> Result:
         result.reason = "outside the steps: no room on the device for its buffers or leave_free"
         return result
     if plan.leave_free is not None:
-        plain.room = plan.leave_free
+        plain.room = plain.untouched = plan.leave_free
     pool = _make_pool(plan, profile, plain.room)
     if pool is not None and plan.prime and not _prime(pool, plan.prime):
         result.status = Status.OUT_OF_MEMORY
