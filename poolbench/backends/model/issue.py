@@ -24,13 +24,9 @@ Handler = Callable[[int], None]
 """Issues a step as this row of the trace."""
 
 
-class _Prepared(NamedTuple):
-    """`is_bracketed`, `reads_pool`: what the traced pass does around the call; `cold_ns`: what the
-    first call of its kind costs more."""
+class _Kind(NamedTuple):
+    """What the traced pass does around a call: two timing events, two statistics of the pool."""
 
-    step: int
-    handler: Handler
-    cold_ns: int
     is_bracketed: bool
     reads_pool: bool
 
@@ -42,7 +38,9 @@ _READS_POOL = (
 _WAITING_CALLS = (HostCall.HOST_FREE, HostCall.MODULE_LOAD)
 """Calls that wait for all work of the device (measured)."""
 
+_BRACKETED = (st.Memcpy, st.Memset)
 _KERNELS = (st.Launch, st.Fill, st.Check)
+_NEVER_COLD = (st.HostWork, st.Sample)
 
 
 class Issuer:
@@ -58,27 +56,28 @@ class Issuer:
         self._allocator: Allocator = make_allocator(host)
         self._bracket_begin_ns = 0
         self.checks: list[tuple[int, Access]] = []
-        seen: set[type] = set()
         self._prepared = [
-            _Prepared(
-                index,
-                handler,
-                self._cold_ns(step, seen),
-                self._is_bracketed(step),
-                isinstance(step, _READS_POOL),
-            )
+            (index, handler)
             for index, step in enumerate(self._plan.steps)
             if (handler := self._handler(step)) is not None
         ]
+        self._cold_ns = self._first_calls()
 
-    def _cold_ns(self, step: st.Step, seen: set[type]) -> int:
-        if type(step) in seen or isinstance(step, st.HostWork | st.Sample):
-            return 0
-        is_first_kernel = not seen & set(_KERNELS)
-        seen.add(type(step))
-        if isinstance(step, _KERNELS) and is_first_kernel:
-            return self._costs.cold_launch_ns
-        return self._costs.cold_ns
+    def _first_calls(self) -> dict[int, int]:
+        """Step -> what its call costs more, because it is the first of its kind."""
+        found: dict[int, int] = {}
+        seen: set[type] = set()
+        steps = self._plan.steps
+        for index, _ in self._prepared:
+            kind = type(steps[index])
+            if kind in seen:
+                continue
+            is_first_kernel = kind in _KERNELS and not seen.intersection(_KERNELS)
+            seen.add(kind)
+            if kind not in _NEVER_COLD:
+                costs = self._costs
+                found[index] = costs.cold_launch_ns if is_first_kernel else costs.cold_ns
+        return found
 
     def issue(self, iteration: int) -> int:
         """Issues all steps; the row of the allocation that failed for good, else -1."""
@@ -95,15 +94,16 @@ class Issuer:
     def _issue_timed(self, first: int) -> None:
         host, heap, run_until = self._host, self._host.engine.heap, self._host.engine.run_until
         step_ns, pace_ns = self._costs.step_ns, self._plan.pace_ns
+        cold_ns = {} if first else self._cold_ns
         due = 0
-        for prepared in self._prepared:
+        for index, handler in self._prepared:
             if pace_ns:
                 due = self._pace(due)
-            if not first:
-                host.now_ns += prepared.cold_ns
+            if index in cold_ns:
+                host.now_ns += cold_ns[index]
             if heap and heap[0][0] <= host.now_ns:
                 run_until(host.now_ns)
-            prepared.handler(first + prepared.step)
+            handler(first + index)
             host.now_ns += step_ns
 
     def _issue_traced(self, first: int) -> None:
@@ -111,27 +111,33 @@ class Issuer:
         assert recording is not None
         pool, read_ns = host.pool, 2 * host.profile.pool.read_ns
         begin, end = recording.host_begin, recording.host_end
+        cold_ns = {} if first else self._cold_ns
+        steps, kinds = self._plan.steps, self._kinds()
         due = 0
-        for prepared in self._prepared:
-            row = first + prepared.step
+        for index, handler in self._prepared:
+            row = first + index
+            step = steps[index]
+            is_bracketed, reads_pool = kinds[type(step)]
+            if type(step) is st.Launch:
+                is_bracketed = isinstance(step.work, st.Custom)
             if self._plan.pace_ns:
                 due = self._pace(due)
-            if prepared.is_bracketed:
+            if is_bracketed:
                 host.now_ns += self._costs.timing_record_ns
                 self._bracket_begin_ns = host.now_ns + self._latency_ns
             begin[row] = host.now_ns
-            if not first:
-                host.now_ns += prepared.cold_ns
+            if index in cold_ns:
+                host.now_ns += cold_ns[index]
             host.engine.run_until(host.now_ns)
             try:
-                prepared.handler(row)
+                handler(row)
             finally:
                 end[row] = host.now_ns
-                if prepared.reads_pool and pool is not None:
+                if reads_pool and pool is not None:
                     recording.reserved[row], recording.used[row] = pool.reserved, pool.used
-            if prepared.is_bracketed:
+            if is_bracketed:
                 host.now_ns += self._costs.timing_record_ns
-            if prepared.reads_pool and pool is not None:
+            if reads_pool and pool is not None:
                 host.now_ns += read_ns
             host.now_ns += self._costs.step_ns
 
@@ -140,16 +146,16 @@ class Issuer:
         host.now_ns = max(host.now_ns, due)
         return host.now_ns + self._plan.pace_ns
 
-    def _is_bracketed(self, step: st.Step) -> bool:
-        match step:
-            case st.Alloc() | st.Free():
-                return self._host.pool is not None
-            case st.Memcpy() | st.Memset():
-                return True
-            case st.Launch():
-                return isinstance(step.work, st.Custom)
-            case _:
-                return False
+    def _kinds(self) -> dict[type, _Kind]:
+        """A launch is bracketed only if its kernel has no stamps of its own."""
+        has_pool = self._host.pool is not None
+        return {
+            kind: _Kind(
+                is_bracketed=kind in _BRACKETED or (has_pool and kind in (st.Alloc, st.Free)),
+                reads_pool=kind in _READS_POOL,
+            )
+            for kind in st.KIND_NAMES
+        }
 
     # --- what a step does -------------------------------------------------------------------
 
@@ -167,7 +173,7 @@ class Issuer:
                 return lambda row: self._allocator.free(step, row, self._bracket_begin_ns)
             case st.Launch():
                 found = footprint(step, self._plan.buffers, self._plan.kernels, profile)
-                is_traced = self._is_bracketed(step)
+                is_traced = isinstance(step.work, st.Custom)
                 if host.memory is not None and isinstance(step.work, st.Touch):
                     return partial(self._touch, step.stream, step.work, found)
                 return partial(self._launch, step.stream, found, None, is_traced)
