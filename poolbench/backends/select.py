@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from poolbench.errors import NoBackend
+from poolbench.errors import BadUsage, NoBackend
 
 if TYPE_CHECKING:
     from poolbench.backends.base import Backend
@@ -19,11 +19,17 @@ class Choice(StrEnum):
     MODEL = "model"
 
 
-def open_backend(choice: Choice, *, time_limit_s: float) -> tuple[Backend, str]:
+def open_backend(
+    choice: Choice, *, time_limit_s: float, profile: str | None = None
+) -> tuple[Backend, str]:
     """A backend, and the reason for taking it in words.
 
-    `time_limit_s` bounds a single run on the GPU.  Raises `NoBackend` for `cuda` without a GPU.
+    `time_limit_s` bounds a single run on the GPU; `profile` names the model's device.  Raises
+    `NoBackend` for `cuda` without a GPU, `BadUsage` for a profile that is none, or that is given
+    although something is measured.
     """
+    if profile is not None:
+        return _with_profile(choice, profile)
     from poolbench.backends.cuda.detect import why_unusable
 
     if choice is Choice.MODEL:
@@ -40,6 +46,18 @@ def open_backend(choice: Choice, *, time_limit_s: float) -> tuple[Backend, str]:
             hint="`poolbench doctor` says more; --backend model predicts without a GPU",
         )
     return _model(), missing
+
+
+def _with_profile(choice: Choice, profile: str) -> tuple[Backend, str]:
+    from poolbench.backends.model.backend import ModelBackend
+    from poolbench.backends.model.profile_file import load
+
+    if choice is Choice.CUDA:
+        raise BadUsage(
+            "--profile is the model's; --backend cuda measures", hint="say --backend model"
+        )
+    found = load(profile)
+    return ModelBackend(found.profile), f"profile {found.profile.name}, by {found.made_by}"
 
 
 def _model() -> Backend:

@@ -15,6 +15,14 @@ def probe(
     backend: Annotated[
         Choice, typer.Option(help="auto: the GPU if there is one, else the model (a prediction).")
     ] = Choice.AUTO,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME-OR-FILE",
+            help="The model's device: h200, or a file that `poolbench calibrate` wrote.",
+        ),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="DIR", help="Keep what was found in DIR.")
     ] = None,
@@ -49,7 +57,7 @@ def probe(
     before = None if against is None else record.read(against)
     if save is not None:
         refuse_used(save)
-    opened, reason = open_backend(backend, time_limit_s=time_limit)
+    opened, reason = open_backend(backend, time_limit_s=time_limit, profile=profile)
     line(for_words(), f"backend {opened.kind.value}: {reason}")
     try:
         with count_bar(for_words(), "probe", len(runs())) as on_progress:

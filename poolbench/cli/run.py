@@ -28,6 +28,14 @@ def run(
     backend: Annotated[
         Choice, typer.Option(help="auto: the GPU if there is one, else the model (a prediction).")
     ] = Choice.AUTO,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME-OR-FILE",
+            help="The model's device: h200, or a file that `poolbench calibrate` wrote.",
+        ),
+    ] = None,
     attributes: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,6 +128,7 @@ def run(
     session = Session(
         experiments=experiments,
         choice=backend,
+        profile=profile,
         time_limit_s=time_limit,
         repeats=repeats,
         warmup=warmup,

@@ -30,6 +30,7 @@ class Session:
 
     experiments: tuple[Experiment, ...]
     choice: Choice
+    profile: str | None
     time_limit_s: float
     repeats: int | None
     warmup: int | None
@@ -52,7 +53,9 @@ def measure_all(session: Session) -> ExitCode:
         refuse_used(base / experiment.scenario.name)
     if session.csv is not None:
         _refuse_unwritable(session.csv)
-    backend, reason = open_backend(session.choice, time_limit_s=session.time_limit_s)
+    backend, reason = open_backend(
+        session.choice, time_limit_s=session.time_limit_s, profile=session.profile
+    )
     line(for_words(), f"backend {backend.kind.value}: {reason}")
     records: list[RunRecord] = []
     try:

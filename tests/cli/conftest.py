@@ -45,7 +45,9 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     """The backend that `run` gets, whatever it asks for."""
     fake = FakeBackend()
 
-    def open_fake(choice: Choice, *, time_limit_s: float) -> tuple[FakeBackend, str]:
+    def open_fake(
+        choice: Choice, *, time_limit_s: float, profile: str | None = None
+    ) -> tuple[FakeBackend, str]:
         return fake, "a fake, for tests"
 
     monkeypatch.setattr("poolbench.cli.session.open_backend", open_fake)

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from poolbench.backends.model.backend import ModelBackend
-from poolbench.backends.model.profile import H200
+from poolbench.backends.model.profile_file import load
 from poolbench.cli.app import app
 from poolbench.domain import Pass, Status
 from poolbench.errors import BadUsage, ExitCode
@@ -25,7 +25,7 @@ from poolbench.fuzz.generate import draw
 from poolbench.fuzz.shrink import first_disagreement, report, shrink
 
 MIB = 1 << 20
-OTHER_CHUNKS = ModelBackend(replace(H200, chunk_size=16 * MIB))
+OTHER_CHUNKS = ModelBackend(replace(load().profile, chunk_size=16 * MIB))
 """A driver whose pools grow by half as much."""
 
 

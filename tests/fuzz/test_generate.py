@@ -7,13 +7,17 @@ from dataclasses import replace
 import pytest
 
 from poolbench.backends.model.backend import ModelBackend
-from poolbench.backends.model.profile import H200, DeviceProfile
+from poolbench.backends.model.profile import DeviceProfile
+from poolbench.backends.model.profile_file import load
 from poolbench.domain import OUTCOMES, Outcome, Pass, StreamKind
 from poolbench.fuzz.compare import answer_of, compare
 from poolbench.fuzz.generate import draw
 from poolbench.plan.steps import Alloc
 
 N = 60
+
+
+H200 = load().profile
 
 
 def profile_of_a_slow_host() -> DeviceProfile:

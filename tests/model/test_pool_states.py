@@ -11,8 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from poolbench.backends.model.blocks import Block, State
 from poolbench.backends.model.ops import Op
 from poolbench.backends.model.pool import Pool
-from poolbench.backends.model.profile import H200, MIB
+from poolbench.backends.model.profile import MIB
+from poolbench.backends.model.profile_file import load
 from poolbench.domain import COMBINATIONS, AttributeSet, Outcome
+
+H200 = load().profile
 
 STREAMS = st.integers(1, 3)
 SIZES = st.one_of(st.integers(1, 4 * MIB), st.integers(1, 6).map(lambda n: n * 16 * MIB))

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from poolbench.analysis.expectations import evaluate
 from poolbench.analysis.findings import find as find_results
 from poolbench.backends.model.backend import ModelBackend
-from poolbench.backends.model.profile import H200
+from poolbench.backends.model.profile_file import load as load_profile
 from poolbench.cli.app import app
 from poolbench.domain import COMBINATIONS, Case, Pass, Status
 from poolbench.errors import BadUsage, ExitCode
@@ -34,7 +34,7 @@ from poolbench.scenario.load import load
 from poolbench.trace import Trace
 
 MIB = 1 << 20
-OTHER = ModelBackend(replace(H200, chunk_size=16 * MIB, n_launches_queued=512))
+OTHER = ModelBackend(replace(load_profile().profile, chunk_size=16 * MIB, n_launches_queued=512))
 """A driver whose pools grow by half as much, and whose queues are half as long."""
 
 

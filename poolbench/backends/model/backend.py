@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poolbench.backends.model.profile import H200, DeviceProfile
+from poolbench.backends.model.profile import DeviceProfile
+from poolbench.backends.model.profile_file import load
 from poolbench.backends.model.run import simulate
 from poolbench.domain import BackendKind, Pass
 from poolbench.plan.plan import Plan
@@ -20,8 +21,9 @@ from poolbench.trace import Trace
 class ModelBackend:
     """Predicts what one device does."""
 
-    def __init__(self, profile: DeviceProfile = H200) -> None:
-        self._profile = profile
+    def __init__(self, profile: DeviceProfile | None = None) -> None:
+        """By default the profile of an H200."""
+        self._profile = load().profile if profile is None else profile
 
     @property
     def kind(self) -> BackendKind:
