@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from poolbench import __version__
+from poolbench.cli.calibrate import calibrate
 from poolbench.cli.files import check, schema
 from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
@@ -62,3 +63,4 @@ app.command()(doctor)
 app.command()(explain)
 app.command()(probe)
 app.command()(fuzz)
+app.command()(calibrate)

@@ -8,7 +8,7 @@ import typer
 
 
 def list_all() -> None:
-    """List scenarios, attribute sets, presets, kernels and step kinds."""
+    """List scenarios, attribute sets, kernels and step kinds."""
     from poolbench.render.catalogue import print_catalogue
     from poolbench.render.console import for_data
     from poolbench.scenario.find import shipped

@@ -31,6 +31,11 @@ def probes() -> tuple[Path, ...]:
     return tuple(sorted((folder() / _PROBE).glob("*.yaml")))
 
 
+def calibrations() -> tuple[Path, ...]:
+    """The scenarios of `poolbench calibrate`, by name."""
+    return tuple(sorted((folder() / "calibrate").glob("*.yaml")))
+
+
 def find(name_or_path: str) -> Path:
     """A file by its path, or a shipped scenario by its bare name.
 

@@ -31,6 +31,7 @@ COMMANDS = (
     "explain",
     "probe",
     "fuzz",
+    "calibrate",
 )
 
 

@@ -1,0 +1,1 @@
+"""A device profile, measured on the machine at hand."""
