@@ -92,8 +92,16 @@ class Device:
 
     def push(self, stream: Stream, op: Op) -> None:
         """The host has issued `op`."""
-        stream.queue.append(op)
         stream.last = op
+        if not stream.queue and op.dependency is None and type(op) is Op and not op.before_ns:
+            # A mark with nothing ahead of it and nothing to wait for: nobody can wait for it yet.
+            begin = stream.time_ns
+            if op.arrive_ns > begin:
+                begin = op.arrive_ns
+            op.begin_ns = begin
+            op.done_ns = stream.time_ns = begin + op.cost_ns
+            return
+        stream.queue.append(op)
         if not stream.is_waiting:
             self._advance([stream])
 
