@@ -8,13 +8,22 @@ import typer
 
 
 def list_all() -> None:
-    """List scenarios, attribute sets, kernels and step kinds."""
+    """List scenarios, attribute sets, profiles, kernels and steps."""
+    from poolbench.backends.model import profile_file
     from poolbench.render.catalogue import print_catalogue
     from poolbench.render.console import for_data
-    from poolbench.scenario.find import shipped
+    from poolbench.scenario.find import CALIBRATE, PROBE, calibrations, probes, shipped
     from poolbench.scenario.load import load
 
-    print_catalogue(for_data(), [load(path) for path in shipped()])
+    print_catalogue(
+        for_data(),
+        [load(path) for path in shipped()],
+        of_commands={
+            PROBE: [path.stem for path in probes()],
+            CALIBRATE: [path.stem for path in calibrations()],
+        },
+        profiles=profile_file.shipped(),
+    )
 
 
 def doctor() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from rich.console import Console
@@ -18,11 +18,23 @@ from poolbench.scenario.scenario import Scenario
 from poolbench.scenario.step_models import STEP_MODELS
 
 
-def print_catalogue(console: Console, scenarios: Sequence[Scenario]) -> None:
+def print_catalogue(
+    console: Console,
+    scenarios: Sequence[Scenario],
+    *,
+    of_commands: Mapping[str, Sequence[str]],
+    profiles: Sequence[str],
+) -> None:
+    """`of_commands`: command -> the names of the scenarios that it runs."""
     _section(
         console,
         "Scenarios (poolbench run NAME)",
         [(scenario.name, scenario.head.question) for scenario in scenarios],
+    )
+    _section(
+        console,
+        "Scenarios of other commands (poolbench run COMMAND/NAME)",
+        [(f"{command}/", ", ".join(names)) for command, names in of_commands.items()],
     )
     combinations = " ".join(row.name for row in COMBINATIONS)
     digits = "follow_event_dependencies, allow_opportunistic, allow_internal_dependencies"
@@ -34,6 +46,11 @@ def print_catalogue(console: Console, scenarios: Sequence[Scenario]) -> None:
             *((preset.name, preset_text(preset)) for preset in PRESETS),
             *((baseline.value, term.short) for baseline, term in BASELINES.items()),
         ],
+    )
+    _section(
+        console,
+        "Profiles of the model (--profile)",
+        [(name, "as measured on such a GPU, or fitted to runs on one") for name in profiles],
     )
     _section(console, "Kernels", [(name, term.short) for name, term in KERNELS.items()])
     _section(

@@ -12,7 +12,8 @@ from pathlib import Path
 from poolbench.errors import BadUsage
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_PROBE = "probe"
+PROBE, CALIBRATE = "probe", "calibrate"
+"""Folders of the scenarios that commands of these names run; as names they are `probe/NAME`."""
 
 
 def folder() -> Path:
@@ -27,13 +28,19 @@ def shipped() -> tuple[Path, ...]:
 
 
 def probes() -> tuple[Path, ...]:
-    """The scenarios of `poolbench probe`, by name; as names they are written `probe/NAME`."""
-    return tuple(sorted((folder() / _PROBE).glob("*.yaml")))
+    """The scenarios of `poolbench probe`, by name."""
+    return tuple(sorted((folder() / PROBE).glob("*.yaml")))
 
 
 def calibrations() -> tuple[Path, ...]:
     """The scenarios of `poolbench calibrate`, by name."""
-    return tuple(sorted((folder() / "calibrate").glob("*.yaml")))
+    return tuple(sorted((folder() / CALIBRATE).glob("*.yaml")))
+
+
+def _by_name() -> dict[str, Path]:
+    known = {found.stem: found for found in shipped()}
+    known |= {f"{PROBE}/{found.stem}": found for found in probes()}
+    return known | {f"{CALIBRATE}/{found.stem}": found for found in calibrations()}
 
 
 def find(name_or_path: str) -> Path:
@@ -48,9 +55,9 @@ def find(name_or_path: str) -> Path:
         return path
     if path.is_dir():
         raise BadUsage(f"{name_or_path} is a directory", hint="name its files: DIR/*.yaml")
-    known = {found.stem: found for found in shipped()}
-    known |= {f"{_PROBE}/{found.stem}": found for found in probes()}
-    is_name = os.sep not in name_or_path or name_or_path.startswith(f"{_PROBE}/")
+    known = _by_name()
+    is_ours = name_or_path.startswith((f"{PROBE}/", f"{CALIBRATE}/"))
+    is_name = is_ours or os.sep not in name_or_path
     is_bare = is_name and path.suffix not in (".yaml", ".yml")
     if is_bare and name_or_path in known:
         return known[name_or_path]
@@ -61,4 +68,5 @@ def find(name_or_path: str) -> Path:
 
 
 def _bare(path: Path) -> str:
-    return f"{_PROBE}/{path.stem}" if path.parent.name == _PROBE else path.stem
+    parent = path.parent.name
+    return f"{parent}/{path.stem}" if parent in (PROBE, CALIBRATE) else path.stem

@@ -21,7 +21,7 @@ from poolbench.cli.app import app
 from poolbench.domain import Pass, Status
 from poolbench.errors import DeviceFailed, ExitCode
 from poolbench.plan.plan import Plan
-from poolbench.scenario.find import calibrations
+from poolbench.scenario.find import calibrations, find
 from poolbench.scenario.load import load as load_scenario
 from poolbench.trace import NONE, Trace
 
@@ -124,6 +124,7 @@ def test_scenarios_are_like_all_others(path: Path) -> None:
     assert path.read_text("utf-8").splitlines()[0].endswith("$schema=../schema.json")
     assert scenario.name == path.stem
     assert scenario.head.question.strip().endswith("?")
+    assert find(f"calibrate/{path.stem}") == path
 
 
 def test_command_writes_a_profile_that_run_takes(
