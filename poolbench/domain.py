@@ -81,6 +81,19 @@ class Outcome(StrEnum):
 OUTCOMES: tuple[Outcome, ...] = tuple(Outcome)
 """Outcomes in a fixed order: traces store the index into this tuple."""
 
+SERVED: tuple[Outcome, ...] = (
+    Outcome.SAME_STREAM,
+    Outcome.HOST_ORDERED,
+    Outcome.EVENT_ORDERED,
+    Outcome.OPPORTUNISTIC,
+    Outcome.SLACK,
+    Outcome.REMAPPED,
+    Outcome.GROWN,
+    Outcome.INTERNAL_DEPENDENCY,
+)
+"""Outcomes with memory from the pool, the weakest last: an allocation made of several pieces
+is called after the one that comes last here."""
+
 
 class StreamKind(StrEnum):
     NON_BLOCKING = "non_blocking"

@@ -12,24 +12,14 @@ from poolbench.analysis.effects import Effect, effect_of, outcome_counts, pairs
 from poolbench.analysis.selection import ATTRIBUTES
 from poolbench.analysis.sentences import capital, listed
 from poolbench.analysis.statistics import are_same
-from poolbench.domain import Outcome, Status
+from poolbench.domain import SERVED, Outcome, Status
 from poolbench.findings import Findings
 
 INTERNAL = "allow_internal_dependencies"
 
 _SHORT = dict(zip(ATTRIBUTES, ("follow", "opportunistic", "internal"), strict=True))
 
-_KINDS = (
-    Outcome.SAME_STREAM,
-    Outcome.HOST_ORDERED,
-    Outcome.EVENT_ORDERED,
-    Outcome.OPPORTUNISTIC,
-    Outcome.SLACK,
-    Outcome.REMAPPED,
-    Outcome.GROWN,
-    Outcome.INTERNAL_DEPENDENCY,
-    Outcome.OUT_OF_MEMORY,
-)
+_KINDS = (*SERVED, Outcome.OUT_OF_MEMORY)
 
 
 def attribute_effects(blocks: Sequence[Block], *, is_exact: bool) -> Iterator[str]:

@@ -18,7 +18,7 @@ from poolbench.analysis.chunks import CHUNK_SHIFT, CHUNK_SIZE, Backing, Chunks, 
 from poolbench.analysis.evidence import MARGIN_NS, Evidence
 from poolbench.analysis.ranges import NOBODY, LastUsers, Piece
 from poolbench.analysis.timing import Completions
-from poolbench.domain import OUTCOMES, AttributeSet, OnOom, Outcome
+from poolbench.domain import OUTCOMES, SERVED, AttributeSet, OnOom, Outcome
 from poolbench.plan.order import order_of
 from poolbench.plan.plan import Plan
 from poolbench.plan.steps import Alloc, Free
@@ -34,19 +34,7 @@ MAPPING_NS = 20_000
 """A call that mapped memory takes longer than this, one that did not takes less (measured: 35 us
 and more against 1 to 8 us)."""
 
-WEAKEST_LAST = (
-    Outcome.SAME_STREAM,
-    Outcome.HOST_ORDERED,
-    Outcome.EVENT_ORDERED,
-    Outcome.OPPORTUNISTIC,
-    Outcome.SLACK,
-    Outcome.REMAPPED,
-    Outcome.GROWN,
-    Outcome.INTERNAL_DEPENDENCY,
-)
-"""An allocation made of several pieces is as good as the one that comes last here."""
-
-_RANK = {outcome: rank for rank, outcome in enumerate(WEAKEST_LAST)}
+_RANK = {outcome: rank for rank, outcome in enumerate(SERVED)}
 _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _OF_BACKING = {
     Backing.MAPPED: Outcome.SLACK,

@@ -8,21 +8,13 @@ from typing import Annotated
 import typer
 
 from poolbench.backends.select import Choice, open_backend
+from poolbench.cli.options import BackendOption, ProfileOption
 from poolbench.errors import ExitCode
 
 
 def probe(
-    backend: Annotated[
-        Choice, typer.Option(help="auto: the GPU if there is one, else the model (a prediction).")
-    ] = Choice.AUTO,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            metavar="NAME-OR-FILE",
-            help="The model's device: h200, or a file that `poolbench calibrate` wrote.",
-        ),
-    ] = None,
+    backend: BackendOption = Choice.AUTO,
+    profile: ProfileOption = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="DIR", help="Keep what was found in DIR.")
     ] = None,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from poolbench.backends.select import Choice
+from poolbench.cli.options import BackendOption, ProfileOption
 from poolbench.cli.parsing import read_axes, read_sets
 from poolbench.cli.report import report_problems
 from poolbench.cli.session import (
@@ -25,17 +26,8 @@ def run(
     scenarios: Annotated[
         list[str], typer.Argument(metavar="FILE-OR-NAME", help="Files, or shipped scenarios.")
     ],
-    backend: Annotated[
-        Choice, typer.Option(help="auto: the GPU if there is one, else the model (a prediction).")
-    ] = Choice.AUTO,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            metavar="NAME-OR-FILE",
-            help="The model's device: h200, or a file that `poolbench calibrate` wrote.",
-        ),
-    ] = None,
+    backend: BackendOption = Choice.AUTO,
+    profile: ProfileOption = None,
     attributes: Annotated[
         list[str] | None,
         typer.Option(

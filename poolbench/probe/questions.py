@@ -76,107 +76,50 @@ class LayoutQuestion:
         return self.reading.value
 
 
+def _reuse(
+    scenario: str,
+    title: str,
+    promise: Callable[[AttributeSet], Reuse | None],
+    chapter: Chapter,
+    *,
+    is_ordered: bool = False,
+) -> ReuseQuestion:
+    return ReuseQuestion(
+        scenario=scenario, title=title, promise=promise, chapter=chapter, is_ordered=is_ordered
+    )
+
+
 REUSE: tuple[ReuseQuestion, ...] = (
-    ReuseQuestion(
-        scenario="same-stream",
-        title="same stream, pending",
-        promise=doc.reuses,
-        chapter=doc.SAME_STREAM,
+    _reuse("same-stream", "same stream, pending", doc.reuses, doc.SAME_STREAM, is_ordered=True),
+    _reuse(
+        "event-ordered",
+        "event-ordered, pending",
+        doc.reuses_if_followed,
+        doc.FOLLOW,
         is_ordered=True,
     ),
-    ReuseQuestion(
-        scenario="event-ordered",
-        title="event-ordered, pending",
-        promise=doc.reuses_if_followed,
-        chapter=doc.FOLLOW,
+    _reuse("completed", "completed, unordered", doc.reuses_if_opportunistic, doc.OPPORTUNISTIC),
+    _reuse("synchronised-stream", "stream synchronised", doc.reuses, doc.OPPORTUNISTIC),
+    _reuse(
+        "synchronised-event", "event synchronised", doc.open_unless_opportunistic, doc.OPPORTUNISTIC
+    ),
+    _reuse("synchronised-context", "context synchronised", doc.reuses, doc.OPPORTUNISTIC),
+    _reuse("queried", "completed, only queried", doc.open_unless_opportunistic, doc.OPPORTUNISTIC),
+    _reuse("pending-with-room", "pending, room to grow", doc.grows, doc.INTERNAL),
+    _reuse(AT_MAXIMUM, "pending, pool at its max", doc.waits_if_internal, doc.INTERNAL),
+    _reuse("pending-on-full-device", "pending, device full", doc.waits_if_internal, doc.INTERNAL),
+    _reuse("neighbours-completed", "two completed, both used", doc.left_open, doc.NOWHERE),
+    _reuse("neighbours-mixed", "synchronised + completed", doc.left_open, doc.NOWHERE),
+    _reuse(
+        "neighbours-own-and-ordered",
+        "own + event-ordered",
+        doc.left_open,
+        doc.NOWHERE,
         is_ordered=True,
     ),
-    ReuseQuestion(
-        scenario="completed",
-        title="completed, unordered",
-        promise=doc.reuses_if_opportunistic,
-        chapter=doc.OPPORTUNISTIC,
-    ),
-    ReuseQuestion(
-        scenario="synchronised-stream",
-        title="stream synchronised",
-        promise=doc.reuses,
-        chapter=doc.OPPORTUNISTIC,
-    ),
-    ReuseQuestion(
-        scenario="synchronised-event",
-        title="event synchronised",
-        promise=doc.open_unless_opportunistic,
-        chapter=doc.OPPORTUNISTIC,
-    ),
-    ReuseQuestion(
-        scenario="synchronised-context",
-        title="context synchronised",
-        promise=doc.reuses,
-        chapter=doc.OPPORTUNISTIC,
-    ),
-    ReuseQuestion(
-        scenario="queried",
-        title="completed, only queried",
-        promise=doc.open_unless_opportunistic,
-        chapter=doc.OPPORTUNISTIC,
-    ),
-    ReuseQuestion(
-        scenario="pending-with-room",
-        title="pending, room to grow",
-        promise=doc.grows,
-        chapter=doc.INTERNAL,
-    ),
-    ReuseQuestion(
-        scenario=AT_MAXIMUM,
-        title="pending, pool at its max",
-        promise=doc.waits_if_internal,
-        chapter=doc.INTERNAL,
-    ),
-    ReuseQuestion(
-        scenario="pending-on-full-device",
-        title="pending, device full",
-        promise=doc.waits_if_internal,
-        chapter=doc.INTERNAL,
-    ),
-    ReuseQuestion(
-        scenario="neighbours-completed",
-        title="two completed, both used",
-        promise=doc.left_open,
-        chapter=doc.NOWHERE,
-    ),
-    ReuseQuestion(
-        scenario="neighbours-mixed",
-        title="synchronised + completed",
-        promise=doc.left_open,
-        chapter=doc.NOWHERE,
-    ),
-    ReuseQuestion(
-        scenario="neighbours-own-and-ordered",
-        title="own + event-ordered",
-        promise=doc.left_open,
-        chapter=doc.NOWHERE,
-        is_ordered=True,
-    ),
-    ReuseQuestion(
-        scenario="two-pending",
-        title="two pending of 2 streams",
-        promise=doc.left_open,
-        chapter=doc.NOWHERE,
-    ),
-    ReuseQuestion(
-        scenario="destroyed-stream",
-        title="of a destroyed stream",
-        promise=doc.left_open,
-        chapter=doc.DESTROY,
-    ),
-    ReuseQuestion(
-        scenario="legacy-stream",
-        title="implicit, legacy stream",
-        promise=doc.left_open,
-        chapter=doc.NOWHERE,
-        is_ordered=True,
-    ),
+    _reuse("two-pending", "two pending of 2 streams", doc.left_open, doc.NOWHERE),
+    _reuse("destroyed-stream", "of a destroyed stream", doc.left_open, doc.DESTROY),
+    _reuse("legacy-stream", "implicit, legacy stream", doc.left_open, doc.NOWHERE, is_ordered=True),
 )
 
 _DEFAULT = COMBINATIONS[-1]
@@ -283,80 +226,38 @@ CALLS: tuple[CallQuestion, ...] = (
 )
 
 RELEASED = "at a synchronisation, to the threshold"
+
+
+def _layout(
+    reading: Reading,
+    title: str,
+    scenario: str,
+    promise: str | None = None,
+    chapter: Chapter = doc.NOWHERE,
+    *,
+    is_rule: bool = True,
+) -> LayoutQuestion:
+    return LayoutQuestion(
+        reading=reading,
+        title=title,
+        scenario=scenario,
+        promise=promise,
+        chapter=chapter,
+        is_rule=is_rule,
+    )
+
+
 LAYOUT: tuple[LayoutQuestion, ...] = (
-    LayoutQuestion(
-        reading=Reading.CHUNK,
-        title="grows by multiples of",
-        scenario="layout-growth",
-        promise=None,
-        chapter=doc.NOWHERE,
-    ),
-    LayoutQuestion(
-        reading=Reading.GRANULE,
-        title="rounds an allocation up to",
-        scenario="layout-growth",
-        promise=None,
-        chapter=doc.NOWHERE,
-    ),
-    LayoutQuestion(
-        reading=Reading.FIT,
-        title="of free blocks takes",
-        scenario="layout-fit",
-        promise=None,
-        chapter=doc.NOWHERE,
-    ),
-    LayoutQuestion(
-        reading=Reading.JOINING,
-        title="free neighbours, 2 streams",
-        scenario="layout-joining",
-        promise=None,
-        chapter=doc.NOWHERE,
-    ),
-    LayoutQuestion(
-        reading=Reading.REMAPPING,
-        title="scattered free chunks",
-        scenario="layout-remapping",
-        promise=None,
-        chapter=doc.NOWHERE,
-    ),
-    LayoutQuestion(
-        reading=Reading.RELEASE,
-        title="gives free memory back",
-        scenario="layout-release",
-        promise=RELEASED,
-        chapter=doc.THRESHOLD,
-    ),
-    LayoutQuestion(
-        reading=Reading.QUEUE,
-        title="launches a held stream takes",
-        scenario="layout-queue",
-        promise=None,
-        chapter=doc.NOWHERE,
-    ),
-    LayoutQuestion(
-        reading=Reading.GROWTH_COST,
-        title="host time to grow, per MiB",
-        scenario="layout-costs",
-        promise=None,
-        chapter=doc.NOWHERE,
-        is_rule=False,
-    ),
-    LayoutQuestion(
-        reading=Reading.HIT_COST,
-        title="host time of a hit of 1MiB",
-        scenario="layout-costs",
-        promise=None,
-        chapter=doc.NOWHERE,
-        is_rule=False,
-    ),
-    LayoutQuestion(
-        reading=Reading.FREE_COST,
-        title="host time of a free of 1MiB",
-        scenario="layout-costs",
-        promise=None,
-        chapter=doc.NOWHERE,
-        is_rule=False,
-    ),
+    _layout(Reading.CHUNK, "grows by multiples of", "layout-growth"),
+    _layout(Reading.GRANULE, "rounds an allocation up to", "layout-growth"),
+    _layout(Reading.FIT, "of free blocks takes", "layout-fit"),
+    _layout(Reading.JOINING, "free neighbours, 2 streams", "layout-joining"),
+    _layout(Reading.REMAPPING, "scattered free chunks", "layout-remapping"),
+    _layout(Reading.RELEASE, "gives free memory back", "layout-release", RELEASED, doc.THRESHOLD),
+    _layout(Reading.QUEUE, "launches a held stream takes", "layout-queue"),
+    _layout(Reading.GROWTH_COST, "host time to grow, per MiB", "layout-costs", is_rule=False),
+    _layout(Reading.HIT_COST, "host time of a hit of 1MiB", "layout-costs", is_rule=False),
+    _layout(Reading.FREE_COST, "host time of a free of 1MiB", "layout-costs", is_rule=False),
 )
 
 

@@ -5,7 +5,6 @@ Sizes are bytes, times nanoseconds.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from poolbench.errors import BadUsage
 from poolbench.probe.documented import Reuse, Waiting
+from poolbench.results import versioned
 from poolbench.results.environment import Environment
 from poolbench.results.files import read_text, write_text
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 FILE = "probe.json"
-_VERSION_KEY = "format_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,39 +94,18 @@ def _adapter() -> TypeAdapter[Probe]:
 
 def write(directory: Path, probe: Probe) -> None:
     """Raises `BadUsage` where the system does not let us."""
-    plain = {_VERSION_KEY: FORMAT_VERSION, **_adapter().dump_python(probe, mode="json")}
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise BadUsage(f"cannot make {directory}: {fault.strerror}") from fault
-    write_text(directory / FILE, json.dumps(plain, indent=1, ensure_ascii=False) + "\n")
+    write_text(directory / FILE, versioned.to_text(probe, _adapter(), FORMAT_VERSION) + "\n")
 
 
 def read(directory: Path) -> Probe:
     """Raises `BadUsage` for what is no probe, damaged, or of a newer format."""
-    from pydantic import ValidationError
-
     path = directory / FILE if directory.is_dir() else directory
     if not path.exists():
         raise BadUsage(
             f"there is no {FILE} in {directory}", hint="`poolbench probe --save DIR` makes one"
         )
-    try:
-        plain = json.loads(read_text(path))
-    except (ValueError, RecursionError) as fault:
-        raise BadUsage(f"{path} is damaged: {fault}") from fault
-    version = plain.get(_VERSION_KEY) if isinstance(plain, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise BadUsage(f"{path} is no probe: it has no {_VERSION_KEY}")
-    if version > FORMAT_VERSION:
-        raise BadUsage(
-            f"{path} has format {version}; this poolbench reads up to format {FORMAT_VERSION}",
-            hint="it was written by a newer poolbench: upgrade to read it",
-        )
-    del plain[_VERSION_KEY]
-    try:
-        return _adapter().validate_python(plain)
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadUsage(f"{path} is damaged: {where}: {first['msg']}") from fault
+    return versioned.of_text(read_text(path), _adapter(), FORMAT_VERSION, name=str(path))

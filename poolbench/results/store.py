@@ -10,13 +10,12 @@ A run of several scenarios has one such directory for each, DIR/<scenario>/.
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from poolbench.errors import BadUsage
-from poolbench.results import samples
+from poolbench.results import samples, versioned
 from poolbench.results.files import read_text, write_text
 from poolbench.results.record import FORMAT_VERSION, RunRecord
 from poolbench.scenario.scenario import Scenario
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 RUN = "run.json"
 SCENARIO = "scenario.yaml"
-_VERSION_KEY = "format_version"
 
 
 @cache
@@ -81,41 +79,18 @@ def write_record(directory: Path, record: RunRecord) -> None:
 
 
 def to_json(record: RunRecord) -> str:
-    return json.dumps(to_plain(record), indent=1, ensure_ascii=False, allow_nan=False)
+    return versioned.to_text(record, _adapter(), FORMAT_VERSION)
 
 
 def to_plain(record: RunRecord) -> dict[str, Any]:
     """The record as JSON values, its format version first."""
-    return {_VERSION_KEY: FORMAT_VERSION, **_adapter().dump_python(record, mode="json")}
+    return versioned.to_plain(record, _adapter(), FORMAT_VERSION)
 
 
 def from_json(text: str, *, name: str) -> RunRecord:
-    """The record that a `run.json` holds; `name` stands for it in messages.
-
-    Raises `BadUsage` for a newer format and for anything that is not a whole record.
-    """
-    from pydantic import ValidationError
-
+    """The record that a `run.json` holds; raises `BadUsage`."""
     remedy = "the raw figures in samples.csv may still be whole; run the scenario again"
-    try:
-        plain = json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise BadUsage(f"{name} is damaged: {fault}", hint=remedy) from fault
-    version = plain.get(_VERSION_KEY) if isinstance(plain, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise BadUsage(f"{name} is damaged: it has no {_VERSION_KEY}", hint=remedy)
-    if version > FORMAT_VERSION:
-        raise BadUsage(
-            f"{name} has format {version}; this poolbench reads up to format {FORMAT_VERSION}",
-            hint="it was written by a newer poolbench: upgrade to read it",
-        )
-    del plain[_VERSION_KEY]
-    try:
-        return _adapter().validate_python(plain)
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadUsage(f"{name} is damaged: {where}: {first['msg']}", hint=remedy) from fault
+    return versioned.of_text(text, _adapter(), FORMAT_VERSION, name=name, remedy=remedy)
 
 
 def read(directory: Path) -> RunRecord:

@@ -115,7 +115,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     record = store.read(tmp_path / "out" / "tiny")
     assert record.after is None
     assert len(record.cases) == 10
-    assert len(samples.read_samples(tmp_path / "out" / "tiny")) > 30
+    assert len(samples.read_samples(tmp_path / "out" / "tiny")) >= 30
 
 
 def test_kill_leaves_a_readable_directory(tmp_path: Path) -> None:

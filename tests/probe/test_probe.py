@@ -298,7 +298,7 @@ def edited(probe: dict[str, object], **changed: object) -> str:
     ("edit", "told"),
     [
         (lambda _: "{", "damaged"),
-        (lambda _: "[]", "no probe"),
+        (lambda _: "[]", "it has no format_version"),
         (lambda plain: edited(plain, format_version=99), "format 99"),
         (lambda plain: edited(plain, cells=[{"question": "x"}]), "damaged: cells.0"),
     ],

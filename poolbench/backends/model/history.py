@@ -8,22 +8,10 @@ from __future__ import annotations
 from poolbench.backends.model.ops import Op
 from poolbench.backends.model.ranges import Ranges
 from poolbench.backends.model.streams import NOTHING_KNOWN, Clock
-from poolbench.domain import AttributeSet, Outcome
+from poolbench.domain import SERVED, AttributeSet, Outcome
 from poolbench.trace import NONE
 
-WEAKEST_LAST: tuple[Outcome, ...] = (
-    Outcome.SAME_STREAM,
-    Outcome.HOST_ORDERED,
-    Outcome.EVENT_ORDERED,
-    Outcome.OPPORTUNISTIC,
-    Outcome.SLACK,
-    Outcome.REMAPPED,
-    Outcome.GROWN,
-    Outcome.INTERNAL_DEPENDENCY,
-)
-"""A block made of several pieces is called after the one that comes last here."""
-
-_RANK = {outcome: rank for rank, outcome in enumerate(WEAKEST_LAST)}
+_RANK = {outcome: rank for rank, outcome in enumerate(SERVED)}
 
 
 class History:
@@ -63,7 +51,7 @@ class History:
             else:
                 found = (_RANK[self._relation(op, stream, clock)], op.done_ns, op.row)
             weakest = max(weakest, found)
-        return WEAKEST_LAST[weakest[0]], weakest[2]
+        return SERVED[weakest[0]], weakest[2]
 
     def _relation(self, op: Op, stream: int, clock: Clock) -> Outcome:
         """How a free stands to an allocation that may take its block without waiting."""
