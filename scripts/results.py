@@ -1,10 +1,11 @@
 """Measure on this machine's GPU into results/<gpu>-<driver>/: all parts, or those that are named.
 
-    python scripts/results.py [scenarios] [probe] [fuzz]
+    python scripts/results.py [scenarios] [probe] [fuzz] [calibration]
 
 scenarios: every shipped one; probe: the driver's rules; fuzz: a thousand random scenarios, to
-which the model is held.  What is there of a part already is replaced, but only once the part is
-whole.  Exits as `poolbench run` does; with 3 where there is no GPU.
+which the model is held; calibration: a profile for the model.  What is there of a part already is
+replaced, but only once the part is whole.  Exits as `poolbench run` does; with 3 where there is no
+GPU.
 """
 
 from __future__ import annotations
@@ -72,6 +73,12 @@ def fuzz(making: Path, final: Path) -> int:
     return _put(poolbench("fuzz", *arguments), making, final / "fuzz")
 
 
+def calibration(making: Path, final: Path) -> int:
+    making.mkdir()
+    code = poolbench("calibrate", "--output", str(making / "profile.json"))
+    return _put(code, making, final / "calibration")
+
+
 def _put(code: int, making: Path, where: Path) -> int:
     if code in KEPT:
         shutil.rmtree(where, ignore_errors=True)
@@ -88,6 +95,7 @@ PARTS: dict[str, Callable[[Path, Path], int]] = {
     "scenarios": scenarios,
     "probe": probe,
     "fuzz": fuzz,
+    "calibration": calibration,
 }
 
 

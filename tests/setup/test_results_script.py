@@ -73,6 +73,32 @@ def test_parts_are_replaced_one_by_one(tmp_path: Path, monkeypatch: pytest.Monke
     assert (machine / "probe" / "probe.json").read_text("utf-8") == "new"
 
 
+def test_all_parts_are_made_unless_some_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by its command, into its own place."""
+    called: list[str] = []
+
+    def pretend(command: str, *arguments: str) -> int:
+        called.append(command)
+        where = Path(arguments[-1])
+        if command == "calibrate":
+            where.write_text("{}", "utf-8")
+        else:
+            (where / "run").mkdir(parents=True)
+        return 0
+
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    monkeypatch.setattr(results, "this_machine", lambda: "h200-580")
+    monkeypatch.setattr(results, "poolbench", pretend)
+    assert results.main([]) == 0
+    assert called == ["run", "probe", "fuzz", "calibrate"]
+    made = sorted(path.name for path in (tmp_path / "h200-580").iterdir())
+    assert made == ["calibration", "fuzz", "probe", "run"]
+    assert (tmp_path / "h200-580" / "calibration" / "profile.json").exists()
+
+
 def test_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is measured."""
     assert results.main(["scenario"]) == 2
