@@ -70,6 +70,7 @@ def conduct(
     `DeviceFailed` where not even the environment can be read, and `BadUsage` where the directory
     cannot be written; nothing has run then.
     """
+    backend.renew()
     before = backend.environment()
     store.create(directory, experiment.scenario)
     ledger = _Ledger(experiment, backend, directory, effort, circumstances, before)

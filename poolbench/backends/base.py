@@ -27,4 +27,13 @@ class Backend(Protocol):
 
     def run(self, plan: Plan, *, measured: Pass, repetition: int) -> Trace: ...
 
+    def renew(self) -> None:
+        """The runs to come owe nothing to those before: each scenario begins with this.
+
+        What a run leaves behind in its process is not all on show.  After one that had filled the
+        device, copies from the host took up to three times as long, and the order in which a pool
+        offers its blocks depends on the streams that there have been (both measured, H200, driver
+        580.159.04)."""
+        ...
+
     def close(self) -> None: ...

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from poolbench.backends.base import Backend
@@ -14,13 +15,13 @@ from poolbench.calibrate.samples import Figure, Runs
 from poolbench.domain import COMBINATIONS, Baseline, Case, Pass, Row, Status, row_name
 from poolbench.errors import DeviceFailed
 from poolbench.plan.build import build_plan
+from poolbench.plan.plan import Plan
 from poolbench.results.environment import Environment
 from poolbench.scenario.find import calibrations
 from poolbench.scenario.load import load
+from poolbench.trace import Trace
 
-N_TRACED = 3
-N_TIMED = 7
-N_ROUNDS = N_TRACED + N_TIMED
+N_ROUNDS = 20
 
 _OFF, _OPPORTUNISTIC = COMBINATIONS[0], COMBINATIONS[2]
 _TIMED: Mapping[str, tuple[Row, ...]] = {
@@ -29,20 +30,39 @@ _TIMED: Mapping[str, tuple[Row, ...]] = {
     "marks": (_OFF, _OPPORTUNISTIC),
 }
 """Scenarios whose timed runs count; the others are traced."""
-_ROWS: Mapping[str, tuple[Row, ...]] = {"plain": (Baseline.CUDAMALLOC,)}
+_ROWS: Mapping[str, tuple[Row, ...]] = {
+    "plain": (Baseline.CUDAMALLOC,),
+    "clearing": (Baseline.CUDAMALLOC,),
+}
+_N_WARM: Mapping[Pass, int] = {Pass.TRACED: 0, Pass.TIMED: 1}
+"""So many runs at the start do not count; of a traced run it is the first calls that do not."""
 _USABLE = (Status.OK, Status.OUT_OF_MEMORY)
 
 
 def n_runs() -> int:
-    return sum(N_TIMED if is_timed else N_TRACED for _, _, is_timed in _wanted())
+    return N_ROUNDS * len(_wanted())
 
 
-def _wanted() -> Iterator[tuple[str, Row, bool]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """One case to run; `key` is `name`, or `name/row` where the row is another than `000`."""
+
+    key: str
+    plan: Plan
+    measured: Pass
+
+
+def _wanted() -> list[_Wanted]:
+    """Those that fill the device come last: what they leave behind would slow copies down."""
+    found = []
     for path in calibrations():
-        name = path.stem
-        rows = _TIMED.get(name) or _ROWS.get(name, (_OFF,))
-        for row in rows:
-            yield name, row, name in _TIMED
+        name, scenario = path.stem, load(path)
+        measured = Pass.TIMED if name in _TIMED else Pass.TRACED
+        for row in _TIMED.get(name) or _ROWS.get(name, (_OFF,)):
+            key = name if row is _OFF else f"{name}/{row_name(row)}"
+            plan = build_plan(scenario, Case(scenario=name, row=row))
+            found.append(_Wanted(key=key, plan=plan, measured=measured))
+    return sorted(found, key=lambda one: one.plan.leave_free is not None)
 
 
 def measure(
@@ -52,28 +72,23 @@ def measure(
 
     Repetitions are interleaved: what disturbs the machine for a while disturbs all alike.
     """
-    paths = {path.stem: path for path in calibrations()}
-    runs: dict[str, Runs] = {}
-    for repetition in range(N_ROUNDS):
-        for name, row, is_timed in _wanted():
-            if repetition >= (N_TIMED if is_timed else N_TRACED):
-                continue
-            key = name if row is _OFF else f"{name}/{row_name(row)}"
-            if key not in runs:
-                scenario = load(paths[name])
-                plan = build_plan(scenario, Case(scenario=name, row=row))
-                runs[key] = Runs(plan=plan, traced=(), timed=())
-            one = runs[key]
-            measured = Pass.TIMED if is_timed else Pass.TRACED
-            trace = backend.run(one.plan, measured=measured, repetition=repetition)
-            if trace.status not in _USABLE:
-                raise DeviceFailed(f"calibrate/{key}: {trace.status}: {trace.reason}")
-            if not is_timed:
-                runs[key] = replace(one, traced=(*one.traced, trace))
-            elif repetition:  # the first warms up
-                runs[key] = replace(one, timed=(*one.timed, trace))
-            if on_progress is not None:
-                on_progress()
+    backend.renew()
+    wanted = _wanted()
+    traces: dict[str, list[Trace]] = {one.key: [] for one in wanted}
+    for _, group in groupby(wanted, key=lambda one: one.plan.leave_free is not None):
+        turn = tuple(group)
+        for repetition in range(N_ROUNDS):
+            for one in turn:
+                trace = backend.run(one.plan, measured=one.measured, repetition=repetition)
+                if trace.status not in _USABLE:
+                    raise DeviceFailed(f"calibrate/{one.key}: {trace.status}: {trace.reason}")
+                traces[one.key].append(trace)
+                if on_progress is not None:
+                    on_progress()
+    runs = {
+        one.key: Runs(plan=one.plan, traces=tuple(traces[one.key][_N_WARM[one.measured] :]))
+        for one in wanted
+    }
     environment = backend.environment()
     return figures(runs, environment, base), environment
 

@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.calibrate.samples import Figure, Runs, derived, figure
 from poolbench.results.environment import Environment
+from poolbench.trace import StepTrace
 
 Read = Mapping[str, Runs]
 """Runs by the scenario's name; those of another row as `name/row`."""
 
 _GIB_MIB = 1024
+_CHUNK_MIB = 32
 _MIB = 1 << 20
 _COPY_GAP = "device.copy_gap_ns"
 _N_LOOKS = 28
@@ -62,7 +64,7 @@ def _calls(runs: Read, _: Found) -> dict[str, Figure]:
         )
     )
     loop = runs["steps"]
-    per_step = figure([float(trace.host_ns[0]) / loop.plan.n_steps for trace in loop.timed])
+    per_step = figure([float(trace.host_ns[0]) / loop.plan.n_steps for trace in loop.traces])
     sample = found["host.sample_ns"]
     found["host.step_ns"] = derived(max(0.0, per_step.value - sample.value), per_step, sample)
     return found
@@ -94,52 +96,44 @@ def _chunks(runs: Read, found: Found) -> dict[str, Figure]:
     """Growing, remapping, releasing: each by the chunk, less what every allocation costs."""
     hit, by_mib = found["pool.alloc_ns"].value, found["pool.alloc_ns_per_mib"].value
 
-    def beyond_a_hit(times: list[float], mib: float) -> Figure:
-        return figure([time - hit - by_mib * mib for time in times])
+    def beyond_a_hit(times: list[float], n_chunks: int) -> Figure:
+        return figure([time - hit - by_mib * n_chunks * _CHUNK_MIB for time in times])
 
-    grown = runs["sizes"].host("grow", is_first_left_out=False)
-    n_calls = 4
-    per_run = n_calls * runs["sizes"].plan.n_iterations
-    warm = [time for at, time in enumerate(grown) if at % per_run >= n_calls]
-    small = beyond_a_hit(warm[0::n_calls], 32)
-    large = beyond_a_hit(warm[3::n_calls], _GIB_MIB)
-    fixed, per_chunk = _line(small, large, 1, 32)
-    first = beyond_a_hit(grown[0::per_run], 32)
-    crowded = runs["crowded"].host("grow", is_first_left_out=False)
-    few = beyond_a_hit(crowded[2::2], 32)
-    many = beyond_a_hit(crowded[3::2], 512)
-    two = beyond_a_hit(runs["remap"].host("remap_2"), 64)
-    eight = beyond_a_hit(runs["remap"].host("remap_8"), 256)
-    remap, remap_chunk = _line(two, eight, 2, 8)
-    failed = runs["failing"].host("fail", is_first_left_out=False)
-    released = {
-        n: figure([time - found["host.sync_return_ns"].value for time in _after_free(runs, n)])
-        for n in (1, 16)
-    }
+    growth, crowded, remap = runs["growth"], runs["crowded"], runs["remap"]
+    one, four = (beyond_a_hit(growth.host(f"grow_{n}"), n) for n in (1, 4))
+    fixed, per_chunk = _line(one, four, 1, 4)
+    first = beyond_a_hit(growth.first_host("grow_1"), 1)
+    few, many = (beyond_a_hit(crowded.host(f"grow_{n}"), n) for n in (1, 4))
+    scattered = {n: beyond_a_hit(remap.first_host(f"remap_{n}"), n) for n in (4, 16)}
+    remapped, remapped_chunk = _line(scattered[4], scattered[16], 4, 16)
+    beside_failing = found["host.sync_ns"].value + hit + 2 * 64 * by_mib
+    failed = figure([time - beside_failing for time in runs["failing"].host("fail")])
+    released = {n: figure(_releases(runs, n, found)) for n in (1, 16)}
     release, release_chunk = _line(released[1], released[16], 1, 16)
     return {
         "pool.grow_ns": fixed,
         "pool.grow_ns_per_chunk": per_chunk,
         "pool.first_grow_ns": derived(
-            max(0.0, first.value - small.value - found["host.cold_ns"].value), first, small
+            max(0.0, first.value - one.value - found["host.cold_ns"].value), first, one
         ),
-        "pool.grow_crowded_ns_per_chunk": _line(few, many, 1, 16)[1],
-        "pool.remap_ns": remap,
-        "pool.remap_ns_per_chunk": remap_chunk,
-        "pool.alloc_failed_ns": figure([time - by_mib * 32 for time in failed]),
+        "pool.grow_crowded_ns_per_chunk": _line(few, many, 1, 4)[1],
+        "pool.remap_ns": remapped,
+        "pool.remap_ns_per_chunk": remapped_chunk,
+        "pool.alloc_failed_ns": derived(max(0.0, failed.value), failed),
         "pool.release_ns": release,
         "pool.release_ns_per_chunk": release_chunk,
     }
 
 
-def _after_free(runs: Read, n_chunks: int) -> list[float]:
-    """From the end of the free on the device to the return of the synchronisation."""
-    return runs["release"].between(
-        f"release_{n_chunks}",
-        lambda steps, row: steps.host_end_ns[row],
-        f"freed_{n_chunks}",
-        begin=lambda steps, row: steps.device_end_ns[row],
-    )
+def _releases(runs: Read, n_chunks: int, found: Found) -> list[float]:
+    """What a synchronisation takes longer than one that gives nothing back."""
+    idle, late = found["host.sync_ns"].value, found["host.sync_return_ns"].value
+
+    def beyond(steps: StepTrace, sync: int, free: int) -> float:
+        plain = max(steps.host_begin_ns[sync] + idle, steps.device_end_ns[free] + late)
+        return float(steps.host_end_ns[sync] - plain)
+
+    return runs["release"].pairs(f"release_{n_chunks}", f"freed_{n_chunks}", beyond)
 
 
 def _plain(runs: Read, known: Found) -> dict[str, Figure]:
@@ -148,17 +142,22 @@ def _plain(runs: Read, known: Found) -> dict[str, Figure]:
     found: dict[str, Figure] = {"host.small_plain_ns": figure(plain.host("small"))}
     idle, cold = known["host.sync_ns"].value, known["host.cold_ns"].value
     for kind in ("alloc", "free"):
-        two, large = (figure(plain.host(f"{kind}_{size}")) for size in (2, _GIB_MIB))
-        fixed, slope = _line(two, large, 2, _GIB_MIB)
+        usual, large = (figure(plain.host(f"{kind}_{size}")) for size in (64, _GIB_MIB))
+        fixed, slope = _line(usual, large, 64, _GIB_MIB)
         if kind == "free":
             fixed = derived(max(0.0, fixed.value - idle), fixed)
         found[f"host.plain_{kind}_ns"] = fixed
         found[f"host.plain_{kind}_ns_per_mib"] = slope
         if kind == "alloc":
-            first = figure(plain.first_host("alloc_2"))
+            first = figure(plain.first_host("alloc_64"))
             found["host.plain_cold_ns"] = derived(
-                max(0.0, first.value - two.value - cold), first, two
+                max(0.0, first.value - usual.value - cold), first, usual
             )
+    cleared = figure(runs["clearing/cudamalloc"].host("alloc"))
+    without = found["host.plain_alloc_ns"].value
+    without += found["host.plain_alloc_ns_per_mib"].value * _GIB_MIB
+    clear = max(0.0, cleared.value - without) / _GIB_MIB
+    found["host.clear_ns_per_mib"] = Figure(value=clear, spread=cleared.spread, n=cleared.n)
     return found
 
 
@@ -180,7 +179,7 @@ def _latches(runs: Read, found: Found) -> dict[str, Figure]:
     other = gap("other", "after_free")
     opened = [
         float(trace.steps.device_begin_ns[row] - opening.opened_ns) - kernel.value
-        for trace in latched.traced
+        for trace in latched.traces
         if trace.steps is not None
         for row, opening in zip(latched.rows(trace.steps, "first"), trace.latches, strict=True)
     ]
@@ -192,9 +191,12 @@ def _latches(runs: Read, found: Found) -> dict[str, Figure]:
     )
     # In the traced pass the free stands between two timing events.
     free = max(0.0, freed.value - kernel.value - 2 * found["device.timing_event_ns"].value)
+    # A program holds and releases once or twice: what counts is the first time.
+    cold = found["host.cold_ns"].value
+    hold, release = (figure(latched.first_host(label)) for label in ("hold", "release"))
     return {
-        "host.hold_ns": figure(latched.host("hold")),
-        "host.release_ns": figure(latched.host("release")),
+        "host.hold_ns": derived(max(0.0, hold.value - cold), hold),
+        "host.release_ns": derived(max(0.0, release.value - cold), release),
         "device.kernel_gap_ns": kernel,
         "device.free_ns": derived(free, freed),
         "device.dependency_ns": derived(max(0.0, other.value - kernel.value), other),
@@ -208,27 +210,29 @@ def _rates(runs: Read, found: Found) -> dict[str, Figure]:
 
     The span of a copy or memset begins with the gap before it and ends with a timing event.
     """
-    rates = runs["rates"]
+    rates, copies = runs["rates"], runs["copies"]
     event, gap = found["device.timing_event_ns"].value, found["device.kernel_gap_ns"].value
 
     def rate(amount: float, label: str, beside: float = 0.0) -> Figure:
-        time = figure(rates.device(label))
-        return _per(amount, time, beside)
+        return _per(amount, figure(rates.device(label)), beside)
 
-    def slope(amount: float, large: str, small: str) -> Figure:
-        return _per(amount, figure(rates.device(large)), figure(rates.device(small)).value)
+    def slope(times: Runs, kind: str, small: int, large: int) -> Figure:
+        one, other = (figure(times.device(f"{kind}_{size}")) for size in (small, large))
+        return _per((large - small) * _MIB, other, one.value)
 
-    small, large = figure(rates.device("h2d_1")), figure(rates.device("h2d_256"))
-    left, _ = _line(small, large, 1, 256)
+    small, large = figure(copies.device("h2d_1")), figure(copies.device("h2d_32"))
+    left, _ = _line(small, large, 1, 32)
     setup = max(0.0, left.value - event - found[_COPY_GAP].value)
+    pageable = [figure(copies.device(f"pageable_{way}")) for way in ("up", "down")]
+    both = derived(sum(one.value for one in pageable), *pageable)
     return {
         "touch_rate": rate(2 * 1024 * _MIB, "touch"),
         "flops_rate": rate(5e10, "compute"),
         "memset_rate": rate(1024 * _MIB, "memset", event + gap),
-        "h2d_rate": slope(255 * _MIB, "h2d_256", "h2d_1"),
-        "d2h_rate": slope(255 * _MIB, "d2h_256", "d2h_1"),
-        "d2d_rate": slope(960 * _MIB, "d2d_1024", "d2d_64"),
-        "pageable_rate": rate(64 * _MIB, "pageable"),
+        "h2d_rate": slope(copies, "h2d", 1, 32),
+        "d2h_rate": slope(copies, "d2h", 1, 32),
+        "d2d_rate": slope(rates, "d2d", 64, 1024),
+        "pageable_rate": _per(16 * _MIB, both, 0.0),
         "device.copy_setup_ns": derived(setup, left),
     }
 
@@ -242,7 +246,7 @@ def _opportunistic(runs: Read, _: Found) -> dict[str, Figure]:
     """What the timed run takes longer with the attribute on: only there it shows."""
 
     def makespan(name: str, iteration: int) -> Figure:
-        return figure([float(trace.makespan_ns[iteration]) for trace in runs[name].timed])
+        return figure([float(trace.makespan_ns[iteration]) for trace in runs[name].traces])
 
     n_rounds = 40
     marked, plain = makespan("marks/010", 0), makespan("marks", 0)

@@ -41,11 +41,10 @@ def derived(value: float, *parts: Figure) -> Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    """The traced and timed runs of one case."""
+    """The traced or timed runs of one case."""
 
     plan: Plan
-    traced: tuple[Trace, ...]
-    timed: tuple[Trace, ...]
+    traces: tuple[Trace, ...]
 
     def host(self, label: str, *, is_first_left_out: bool = True) -> list[float]:
         """Host times of all calls with the label; of each run the first call is left out, because
@@ -79,10 +78,20 @@ class Runs:
         """`end` of the n-th step of one label less `begin` of the n-th of another (its start on the
         device); the first of each run is left out."""
         start = begin or (lambda steps, row: steps.device_begin_ns[row])
+        return self.pairs(
+            label,
+            from_label,
+            lambda steps, one, other: float(end(steps, one) - start(steps, other)),
+        )
+
+    def pairs(
+        self, label: str, other_label: str, of: Callable[[StepTrace, int, int], float]
+    ) -> list[float]:
+        """`of` the n-th steps of two labels; the first of each run is left out."""
         found: list[float] = []
         for steps in self._steps():
-            pairs = zip(self.rows(steps, label), self.rows(steps, from_label), strict=True)
-            found += [float(end(steps, one) - start(steps, other)) for one, other in pairs][1:]
+            pairs = zip(self.rows(steps, label), self.rows(steps, other_label), strict=True)
+            found += [of(steps, one, other) for one, other in pairs][1:]
         return found
 
     def rows(self, steps: StepTrace, label: str) -> list[int]:
@@ -94,4 +103,4 @@ class Runs:
         ]
 
     def _steps(self) -> list[StepTrace]:
-        return [trace.steps for trace in self.traced if trace.steps is not None]
+        return [trace.steps for trace in self.traces if trace.steps is not None]

@@ -66,6 +66,9 @@ class FakeBackend(Backend):
             raise DeviceFailed("the GPU worker did not answer")
         return environment(self.kind_)
 
+    def renew(self) -> None:
+        """Nothing is left behind."""
+
     def close(self) -> None:
         self.n_closed += 1
 

@@ -78,6 +78,21 @@ def test_one_worker_serves_all_runs() -> None:
         os.kill(int(first.reason), 0)
 
 
+def test_renewed_workers_owe_nothing_to_earlier_runs() -> None:
+    """A worker that has run something is replaced; a fresh one is kept."""
+    backend = CudaBackend(worker=answering)
+    try:
+        first = run(backend, PLAN)
+        backend.renew()
+        backend.renew()
+        second, third = run(backend, PLAN), run(backend, PLAN)
+    finally:
+        backend.close()
+    assert first.reason != second.reason == third.reason
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(first.reason), 0)
+
+
 def test_a_worker_that_dies_costs_one_run() -> None:
     """The run has a status and says which signal; the next one has a fresh worker."""
     backend = CudaBackend(worker=answering)

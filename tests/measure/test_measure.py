@@ -35,6 +35,9 @@ class Recorder(Backend):
     def environment(self) -> Environment:
         raise NotImplementedError
 
+    def renew(self) -> None:
+        """Nothing is left behind."""
+
     def close(self) -> None:
         raise NotImplementedError
 

@@ -51,6 +51,7 @@ class CudaBackend:
         self._worker = worker
         self._time_limit_s = time_limit_s
         self._process: SpawnProcess | None = None
+        self._is_used = False
         self._connection: Connection | None = None
 
     @property
@@ -66,12 +67,18 @@ class CudaBackend:
         return environment
 
     def run(self, plan: Plan, *, measured: Pass, repetition: int) -> Trace:
+        self._is_used = True
         try:
             answer = self._ask(("run", plan, measured, repetition), self._time_limit_s)
         except _Lost as lost:
             return _lost_trace(plan, measured, repetition, lost)
         trace: Trace = answer
         return trace
+
+    def renew(self) -> None:
+        """A new worker, unless the present one has not run anything yet."""
+        if self._is_used:
+            self.close()
 
     def close(self) -> None:
         if self._connection is not None:
@@ -124,6 +131,7 @@ class CudaBackend:
         """Ends the worker for certain; its exit code."""
         process, connection = self._process, self._connection
         self._process = self._connection = None
+        self._is_used = False
         if connection is not None:
             connection.close()
         if process is None:

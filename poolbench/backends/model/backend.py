@@ -72,5 +72,8 @@ class ModelBackend:
             steps=result.steps,
         )
 
+    def renew(self) -> None:
+        """Every run begins from nothing."""
+
     def close(self) -> None:
         """Nothing is held."""
