@@ -84,6 +84,7 @@ class Device:
         self._sms = Multiprocessors(profile.n_multiprocessors, profile.threads_per_multiprocessor)
         self._waiting: list[tuple[int, int, int, Work, Stream]] = []
         self._n_waited = 0
+        self._on_begin, self._on_end = self._ask, self._end
         self.h2d = CopyEngine()
         self.d2h = CopyEngine()
         self.d2d = CopyEngine()
@@ -126,6 +127,7 @@ class Device:
                     after = self._after_dependency(stream, op.dependency)
                     if after == UNKNOWN:
                         break
+                    op.dependency = None  # ops that are over need not live on
                 if isinstance(op, Work):
                     self._queue_work(stream, op, after)
                     break
@@ -190,7 +192,7 @@ class Device:
         ready = after_ns + gap
         if op.arrive_ns > ready:
             ready = op.arrive_ns
-        self._engine.schedule(ready, BEGIN, self._ask, (op, stream))
+        self._engine.schedule(ready, BEGIN, self._on_begin, (op, stream))
 
     def _ask(self, now_ns: int, subject: tuple[Work, Stream]) -> None:
         op, stream = subject
@@ -215,7 +217,7 @@ class Device:
             self._close_bracket(op, done)
         if op.engine is not None:
             op.engine.end_ns = done
-        self._engine.schedule(done, END, self._end, op)
+        self._engine.schedule(done, END, self._on_end, op)
         if op.access is not None and self._memory is not None:
             self._memory.begin(op.access)
         stream.n_queued -= 1

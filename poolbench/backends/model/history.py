@@ -44,6 +44,9 @@ class History:
         It goes by the weakest piece; among equals by the free that was over last.  `fresh` is what
         a piece is called that nobody has used since it was mapped.
         """
+        whole = self._freed.whole(begin, end)
+        if whole is not None:
+            return self._relation(whole, stream, clock), whole.row
         weakest = (-1, NONE, NONE)
         for _, _, op in self._freed.pieces(begin, end):
             if op is None:

@@ -1,14 +1,13 @@
-"""The steps as the host issues them: one handler for each kind, arguments looked up beforehand.
+"""The steps as the host issues them: one action for each kind, what it takes looked up beforehand.
 
-Every handler moves the host's clock by what its call costs and hands the device an op.  Times are
+Every action moves the host's clock by what its call costs and hands the device an op.  Times are
 nanoseconds, sizes bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, assert_never
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from poolbench.backends.model.allocate import AllocationFailed, Allocator, make_allocator
 from poolbench.backends.model.host import Host
@@ -20,8 +19,8 @@ from poolbench.domain import CopyKind, HostCall
 from poolbench.plan import steps as st
 from poolbench.trace import NONE
 
-Handler = Callable[[int], None]
-"""Issues a step as this row of the trace."""
+Action = Callable[[Any, Any, int], None]
+"""Issues a step, with what was looked up for it, as this row of the trace."""
 
 
 class _Kind(NamedTuple):
@@ -56,21 +55,20 @@ class Issuer:
         self._allocator: Allocator = make_allocator(host)
         self._bracket_begin_ns = 0
         self.checks: list[tuple[int, Access]] = []
-        self._prepared = [
-            (index, handler)
-            for index, step in enumerate(self._plan.steps)
-            if (handler := self._handler(step)) is not None
-        ]
+        self._spins: dict[tuple[int, int], Footprint] = {}
+        self._prepared = self._prepare()
         self._cold_ns = self._first_calls()
 
     def _first_calls(self) -> dict[int, int]:
         """Step -> what its call costs more, because it is the first of its kind."""
         found: dict[int, int] = {}
         seen: set[type] = set()
-        steps = self._plan.steps
-        for index, _ in self._prepared:
-            kind = type(steps[index])
+        n_kinds = len(set(map(type, self._plan.steps)))
+        for index, _, step, _ in self._prepared:
+            kind = type(step)
             if kind in seen:
+                if len(seen) == n_kinds:
+                    break
                 continue
             is_first_kernel = kind in _KERNELS and not seen.intersection(_KERNELS)
             seen.add(kind)
@@ -96,14 +94,14 @@ class Issuer:
         step_ns, pace_ns = self._costs.step_ns, self._plan.pace_ns
         cold_ns = {} if first else self._cold_ns
         due = 0
-        for index, handler in self._prepared:
+        for index, action, step, found in self._prepared:
             if pace_ns:
                 due = self._pace(due)
             if index in cold_ns:
                 host.now_ns += cold_ns[index]
             if heap and heap[0][0] <= host.now_ns:
                 run_until(host.now_ns)
-            handler(first + index)
+            action(step, found, first + index)
             host.now_ns += step_ns
 
     def _issue_traced(self, first: int) -> None:
@@ -112,11 +110,10 @@ class Issuer:
         pool, read_ns = host.pool, 2 * host.profile.pool.read_ns
         begin, end = recording.host_begin, recording.host_end
         cold_ns = {} if first else self._cold_ns
-        steps, kinds = self._plan.steps, self._kinds()
+        kinds = self._kinds()
         due = 0
-        for index, handler in self._prepared:
+        for index, action, step, found in self._prepared:
             row = first + index
-            step = steps[index]
             is_bracketed, reads_pool = kinds[type(step)]
             if type(step) is st.Launch:
                 is_bracketed = isinstance(step.work, st.Custom)
@@ -130,7 +127,7 @@ class Issuer:
                 host.now_ns += cold_ns[index]
             host.engine.run_until(host.now_ns)
             try:
-                handler(row)
+                action(step, found, row)
             finally:
                 end[row] = host.now_ns
                 if reads_pool and pool is not None:
@@ -159,72 +156,107 @@ class Issuer:
 
     # --- what a step does -------------------------------------------------------------------
 
-    def _handler(self, step: st.Step) -> Handler | None:
-        """`None` for steps that a baseline leaves out."""
-        host, costs, profile = self._host, self._costs, self._host.profile
-        match step:
-            case st.Alloc():
-                if self._allocator.is_idle:
-                    return None
-                return lambda row: self._allocator.alloc(step, row, self._bracket_begin_ns)
-            case st.Free():
-                if self._allocator.is_idle:
-                    return None
-                return lambda row: self._allocator.free(step, row, self._bracket_begin_ns)
-            case st.Launch():
-                found = footprint(step, self._plan.buffers, self._plan.kernels, profile)
-                is_traced = isinstance(step.work, st.Custom)
-                if host.memory is not None and isinstance(step.work, st.Touch):
-                    return partial(self._touch, step.stream, step.work, found)
-                return partial(self._launch, step.stream, found, None, is_traced)
-            case st.Record():
-                return partial(self._record, step.stream, step.event)
-            case st.Wait():
-                return partial(self._wait, step.stream, step.event)
-            case st.Fill() | st.Check():
-                return partial(self._pattern, step, memory_footprint(step.size, profile))
-            case st.Memcpy():
-                return partial(self._memcpy, step, copy_ns(step, profile))
-            case st.Memset():
-                return partial(self._memset, step, memset_ns(step.size, profile))
-            case st.SyncStream():
-                return partial(self._sync_stream, step.stream)
-            case st.SyncEvent():
-                return partial(self._sync_event, step.event)
-            case st.SyncDevice():
-                return lambda _row: host.wait_for_all()
-            case st.QueryStream() | st.QueryEvent():
-                return partial(self._spend, costs.query_ns)
-            case st.HostWork():
-                return partial(self._spend, step.duration_ns)
-            case st.CallDriver():
-                return partial(self._call, step.call, costs.of_call(step.call))
-            case st.Sample():
-                return partial(self._spend, costs.sample_ns)
-            case st.Hold():
-                return partial(self._hold, step)
-            case st.Release():
-                return partial(self._release, step)
-            case st.Trim():
-                return None if host.pool is None else partial(self._trim, step.keep)
-            case st.CreateStream():
-                return partial(self._create, step.stream)
-            case st.DestroyStream():
-                return partial(self._destroy, step.stream)
-            case _:
-                assert_never(step)
+    def _prepare(self) -> list[tuple[int, Action, Any, Any]]:
+        """(index, action, step, what was looked up) of the steps that are issued."""
+        actions = self._actions()
+        prepared = []
+        for index, step in enumerate(self._plan.steps):
+            action = actions.get(type(step))
+            if action is not None:
+                prepared.append((index, action, step, self._look_up(step)))
+        return prepared
 
-    def _spend(self, duration_ns: int, _row: int) -> None:
+    def _actions(self) -> Mapping[type, Action]:
+        """Without those that a baseline leaves out."""
+        actions: dict[type, Action] = {
+            st.Launch: self._launch_step,
+            st.Record: self._record,
+            st.Wait: self._wait,
+            st.Fill: self._pattern,
+            st.Check: self._pattern,
+            st.Memcpy: self._memcpy,
+            st.Memset: self._memset,
+            st.SyncStream: self._sync_stream,
+            st.SyncEvent: self._sync_event,
+            st.SyncDevice: self._sync_device,
+            st.QueryStream: self._spend,
+            st.QueryEvent: self._spend,
+            st.HostWork: self._spend,
+            st.Sample: self._spend,
+            st.CallDriver: self._call,
+            st.Hold: self._hold,
+            st.Release: self._release,
+            st.CreateStream: self._create,
+            st.DestroyStream: self._destroy,
+        }
+        if not self._allocator.is_idle:
+            actions |= {st.Alloc: self._alloc, st.Free: self._free}
+        if self._host.pool is not None:
+            actions[st.Trim] = self._trim
+        return actions
+
+    def _look_up(self, step: st.Step) -> Footprint | int | None:
+        """What a kernel occupies, how long a copy or a call takes."""
+        profile = self._host.profile
+        match step:
+            case st.Alloc() | st.Free() | st.Record() | st.Wait():
+                return None
+            case st.Launch():
+                work = step.work
+                if not isinstance(work, st.Spin):
+                    return footprint(step, self._plan.buffers, self._plan.kernels, profile)
+                key = (id(step.grid), work.duration_ns)  # the plan keeps its grids
+                found = self._spins.get(key)
+                if found is None:
+                    found = footprint(step, self._plan.buffers, self._plan.kernels, profile)
+                    self._spins[key] = found
+                return found
+            case st.Fill() | st.Check():
+                return memory_footprint(step.size, profile)
+            case st.Memcpy():
+                return copy_ns(step, profile)
+            case st.Memset():
+                return memset_ns(step.size, profile)
+            case st.QueryStream() | st.QueryEvent():
+                return self._costs.query_ns
+            case st.HostWork():
+                return step.duration_ns
+            case st.Sample():
+                return self._costs.sample_ns
+            case st.CallDriver():
+                return self._costs.of_call(step.call)
+            case _:
+                return None
+
+    def _spend(self, _step: st.Step, duration_ns: int, _row: int) -> None:
         self._host.now_ns += duration_ns
 
-    def _call(self, call: HostCall, duration_ns: int, _row: int) -> None:
+    def _call(self, step: st.CallDriver, duration_ns: int, _row: int) -> None:
         host = self._host
         host.before_waiting()
-        if call in _WAITING_CALLS:
+        if step.call in _WAITING_CALLS:
             host.wait_out()
         host.now_ns += duration_ns
 
+    def _alloc(self, step: st.Alloc, _found: None, row: int) -> None:
+        self._allocator.alloc(step, row, self._bracket_begin_ns)
+
+    def _free(self, step: st.Free, _found: None, row: int) -> None:
+        self._allocator.free(step, row, self._bracket_begin_ns)
+
     # --- work -------------------------------------------------------------------------------
+
+    def _launch_step(self, step: st.Launch, found: Footprint, row: int) -> None:
+        access, work = None, step.work
+        if self._host.memory is not None and isinstance(work, st.Touch):
+            access = self._writes(work)
+        self._launch(step.stream, found, access, isinstance(work, st.Custom), row)
+
+    def _writes(self, work: st.Touch) -> Access:
+        """They matter to what a check finds."""
+        addresses, buffers = self._host.addresses, self._plan.buffers
+        writes = tuple((addresses[buffer], buffers[buffer].size) for buffer in work.writes)
+        return Access(writes=writes)
 
     def _launch(
         self, index: int, found: Footprint, access: Access | None, is_traced: bool, row: int
@@ -247,12 +279,6 @@ class Issuer:
     def _bracket(self, op: Op) -> None:
         op.event_ns = self._bracket_begin_ns
         op.before_ns = op.after_ns = self._host.traced_ns
-
-    def _touch(self, index: int, work: st.Touch, found: Footprint, row: int) -> None:
-        """A kernel whose writes matter to what a check finds."""
-        addresses, buffers = self._host.addresses, self._plan.buffers
-        writes = tuple((addresses[buffer], buffers[buffer].size) for buffer in work.writes)
-        self._launch(index, found, Access(writes=writes), False, row)
 
     def _pattern(self, step: st.Fill | st.Check, found: Footprint, row: int) -> None:
         access = None
@@ -307,19 +333,19 @@ class Issuer:
 
     # --- order ------------------------------------------------------------------------------
 
-    def _record(self, index: int, event: int, row: int) -> None:
+    def _record(self, step: st.Record, _found: None, row: int) -> None:
         host = self._host
-        stream = host.stream(index)
+        stream = host.stream(step.stream)
         host.now_ns += self._costs.record_ns
         op = host.new_mark(stream, row, self._latency_ns)
-        host.events[event] = Recorded(op, stream.clock)
+        host.events[step.event] = Recorded(op, stream.clock)
         host.device.push(stream, op)
 
-    def _wait(self, index: int, event: int, row: int) -> None:
+    def _wait(self, step: st.Wait, _found: None, row: int) -> None:
         host = self._host
-        stream = host.stream(index)
+        stream = host.stream(step.stream)
         host.now_ns += self._costs.wait_ns
-        recorded = host.events[event]
+        recorded = host.events[step.event]
         if recorded is None:
             return  # an event that was never recorded counts as complete
         op = host.new_mark(stream, row, self._latency_ns)
@@ -328,37 +354,40 @@ class Issuer:
         stream.learn(recorded.op.stream_id, recorded.clock, recorded.op.seq)
         host.device.push(stream, op)
 
-    def _sync_stream(self, index: int, _row: int) -> None:
-        self._host.wait_for_stream(index)
+    def _sync_stream(self, step: st.SyncStream, _found: None, _row: int) -> None:
+        self._host.wait_for_stream(step.stream)
 
-    def _sync_event(self, event: int, _row: int) -> None:
-        recorded = self._host.events[event]
+    def _sync_device(self, _step: st.SyncDevice, _found: None, _row: int) -> None:
+        self._host.wait_for_all()
+
+    def _sync_event(self, step: st.SyncEvent, _found: None, _row: int) -> None:
+        recorded = self._host.events[step.event]
         if recorded is None:
             self._host.wait_for_nothing()
         else:
             self._host.wait_for(recorded.op, recorded.clock)
 
-    def _hold(self, step: st.Hold, row: int) -> None:
+    def _hold(self, step: st.Hold, _found: None, row: int) -> None:
         host = self._host
         host.now_ns += self._costs.hold_ns
         host.push_hold(host.stream(step.stream), step.stream, step.ticket, row)
         host.latches.close(step.stream, step.ticket, row, host.now_ns)
 
-    def _release(self, step: st.Release, _row: int) -> None:
+    def _release(self, step: st.Release, _found: None, _row: int) -> None:
         host = self._host
         host.latches.open(step.stream, step.ticket, host.now_ns)
         host.now_ns += self._costs.release_ns
 
-    def _trim(self, keep: int, _row: int) -> None:
+    def _trim(self, step: st.Trim, _found: None, _row: int) -> None:
         host = self._host
         assert host.pool is not None
         host.now_ns += host.profile.pool.trim_ns
-        host.charge_release(host.pool.trim(keep))
+        host.charge_release(host.pool.trim(step.keep))
 
-    def _create(self, index: int, _row: int) -> None:
+    def _create(self, step: st.CreateStream, _found: None, _row: int) -> None:
         self._host.now_ns += self._costs.create_stream_ns
-        self._host.create_stream(index)
+        self._host.create_stream(step.stream)
 
-    def _destroy(self, index: int, _row: int) -> None:
+    def _destroy(self, step: st.DestroyStream, _found: None, _row: int) -> None:
         self._host.now_ns += self._costs.destroy_stream_ns
-        self._host.destroy_stream(index)
+        self._host.destroy_stream(step.stream)

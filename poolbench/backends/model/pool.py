@@ -86,6 +86,11 @@ class _Pending:
         return self.seen_seq
 
 
+def _is_pending_of(stream: int, block: Block) -> bool:
+    point = block.point
+    return block.state is State.PENDING and point is not None and point.stream_id == stream
+
+
 class Pool:
     """One pool.
 
@@ -193,16 +198,13 @@ class Pool:
         stream = op.stream_id
         pending = self._of_stream(stream)
         block.state, block.point = State.PENDING, op
-        for neighbour, absorb in (
-            (block.previous, absorb_previous),
-            (block.following, absorb_following),
-        ):
-            if neighbour is not None and neighbour.state is State.PENDING:
-                point = neighbour.point
-                assert point is not None
-                if point.stream_id == stream:
-                    pending.by_size.remove(neighbour)
-                    absorb(block)
+        previous, following = block.previous, block.following
+        if previous is not None and _is_pending_of(stream, previous):
+            pending.by_size.remove(previous)
+            absorb_previous(block)
+        if following is not None and _is_pending_of(stream, following):
+            pending.by_size.remove(following)
+            absorb_following(block)
         pending.by_size.add(block)
         pending.log.append((op, block))
         pending.unseen.append(op)

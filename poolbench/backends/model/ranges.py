@@ -44,7 +44,18 @@ class Ranges(Generic[T]):
             found.append((at, end, None))
         return found
 
+    def whole(self, begin: int, end: int) -> T | None:
+        """The value of exactly this range, if it is one of the map's."""
+        index = bisect_left(self._begins, begin)
+        if index < len(self._begins) and self._begins[index] == begin and self._ends[index] == end:
+            return self._values[index]
+        return None
+
     def put(self, begin: int, end: int, value: T) -> None:
+        index = bisect_left(self._begins, begin)
+        if index < len(self._begins) and self._begins[index] == begin and self._ends[index] == end:
+            self._values[index] = value
+            return
         self._replace(begin, end, ([begin], [end], [value]))
 
     def forget(self, begin: int, end: int) -> None:
