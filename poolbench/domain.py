@@ -30,6 +30,9 @@ class Pass(StrEnum):
     """Only the outer events: what the user's program would feel."""
     TRACED = "traced"
     """Every step: host call, device span, outcome."""
+    CONTROL = "control"
+    """A timed run of a case that has one in the same block already: two names for one thing, so
+    that what differs between them is noise (an A/A control)."""
 
 
 class Status(StrEnum):

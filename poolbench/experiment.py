@@ -6,6 +6,7 @@ work is on disk.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,11 +17,12 @@ from poolbench import __version__
 from poolbench.analysis.expectations import evaluate
 from poolbench.analysis.findings import find
 from poolbench.analysis.outcomes import classify
+from poolbench.analysis.precision import are_precise, controls_of
 from poolbench.backends.base import Backend
 from poolbench.domain import Case, Pass, Status
 from poolbench.errors import DeviceFailed, ExitCode, Interrupted, PoolbenchError
 from poolbench.findings import CaseResult
-from poolbench.measure import GivenUp, OnProgress, blocks_of, measure
+from poolbench.measure import Block, Course, OnProgress, measure, planned_blocks
 from poolbench.plan.names import text_of
 from poolbench.plan.plan import Plan
 from poolbench.prepare import Experiment
@@ -34,17 +36,36 @@ _WRITE_SHARE = 10
 passed."""
 
 
+MAX_BLOCKS = 200
+"""`--repeats auto` ends here, whatever the precision."""
+MAX_SET_ASIDE = 3
+SLOWED = frozenset({"sw_power_cap", "hw_slowdown", "sw_thermal", "hw_thermal", "hw_power_brake"})
+"""Reasons for which a device runs slower than it could; the others are settings, or idleness."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How often.  `once`: one timed run of each case, for a profiler."""
+    """How often.
+
+    repeats, warmup
+        timed blocks, warm-up blocks; `None` goes on until times settle.
+    once
+        one timed run of each case, for a profiler.
+    precision, time_limit_s
+        more blocks, until the interval of each row against the block's `111` row is no wider than
+        this share to either side, or until the time is up.
+    """
 
     repeats: int
-    warmup: int
+    warmup: int | None
     once: bool
+    precision: float | None = None
+    time_limit_s: float = math.inf
 
     @property
-    def n_runs(self) -> int:
-        return len(blocks_of(repeats=self.repeats, warmup=self.warmup, once=self.once))
+    def n_blocks(self) -> int:
+        """At least."""
+        return planned_blocks(repeats=self.repeats, warmup=self.warmup, once=self.once)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +98,7 @@ def conduct(
     ledger.start()
     fault: PoolbenchError | None = None
     try:
-        given_up = measure(
+        course = measure(
             experiment.plans,
             backend,
             repeats=effort.repeats,
@@ -86,8 +107,11 @@ def conduct(
             once=effort.once,
             on_trace=ledger.take,
             on_progress=on_progress,
+            controls=controls_of(experiment.plans) if backend.kind.is_measured else (),
+            on_block=ledger.end_block,
+            wants_more=ledger.wants_more,
         )
-        ledger.note(given_up)
+        ledger.note(course)
         after = backend.environment()
     except KeyboardInterrupt:
         fault = Interrupted(f"{experiment.scenario.name}: interrupted; finished cases are kept")
@@ -123,6 +147,11 @@ class _Ledger:
         self._traces: dict[Case, list[Trace]] = {}
         self._results: dict[Case, CaseResult] = {}
         self._next_write_s = 0.0
+        self._deadline_s = time.monotonic() + effort.time_limit_s
+        self._course: Course | None = None
+        self._n_blocks = 0
+        self._throttled: list[int] = []
+        self._set_aside: set[int] = set()
 
     def start(self) -> None:
         """Write the record while it has no cases: it is readable from here on.  How long that took
@@ -141,14 +170,40 @@ class _Ledger:
         samples.append_sample(self._directory, trace)
         traces = self._traces.setdefault(trace.case, [])
         traces.append(trace)
-        self._results[trace.case] = find(plan, traces, floors=floors)
+        self._results[trace.case] = find(plan, traces, floors=floors, set_aside=self._set_aside)
         # A new case is on disk at once; what more repetitions add to it may wait a moment.
         if len(traces) == 1 or time.monotonic() >= self._next_write_s:
             self.write(after=None)
 
-    def note(self, given_up: Sequence[GivenUp]) -> None:
+    def end_block(self, block: Block) -> None:
+        """A block during which the device was slowed down is run again, a few times at most; after
+        that such blocks count, and are marked."""
+        self._n_blocks = block.repetition
+        clocks = self._backend.environment().clocks
+        if not SLOWED.intersection(clocks.throttle_reasons):
+            return
+        self._throttled.append(block.repetition)
+        if len(self._set_aside) < MAX_SET_ASIDE:
+            self._set_aside.add(block.repetition)
+            for case, traces in self._traces.items():
+                plan, floors = self._plans[case], self._before.floors
+                self._results[case] = find(plan, traces, floors=floors, set_aside=self._set_aside)
+
+    def wants_more(self) -> bool:
+        """Another block: for one that was set aside, or because a row is not precise enough."""
+        effort = self._effort
+        if self._n_blocks - len(self._set_aside) < effort.repeats:
+            return True
+        if effort.precision is None or self._n_blocks >= MAX_BLOCKS:
+            return False
+        if time.monotonic() >= self._deadline_s:
+            return False
+        return not are_precise(tuple(self._results.values()), effort.precision)
+
+    def note(self, course: Course) -> None:
         """Say of a case which of its runs are missing."""
-        for gone in given_up:
+        self._course = course
+        for gone in course.given_up:
             result = self._results[gone.case]
             runs = "1 run was" if gone.n_dropped == 1 else f"{gone.n_dropped} runs were"
             reason = f"{result.reason}; {runs} left out" if result.reason else f"{runs} left out"
@@ -188,8 +243,8 @@ class _Ledger:
             seed=scenario.head.seed,
             started=self._started,
             version=__version__,
-            repeats=1 if self._effort.once else self._effort.repeats,
-            warmup=0 if self._effort.once else self._effort.warmup,
+            repeats=1 if self._effort.once else self._n_timed(),
+            warmup=0 if self._course is None else self._course.n_warmups,
             axes=tuple(
                 (name, tuple(map(text_of, values))) for name, values in scenario.head.axes.items()
             ),
@@ -197,7 +252,15 @@ class _Ledger:
             before=self._before,
             after=after,
             cases=tuple(self._results[case] for case in self._plans if case in self._results),
+            is_settled=None if self._course is None else self._course.is_settled,
+            precision=self._effort.precision,
+            throttled=tuple(self._throttled),
+            set_aside=tuple(sorted(self._set_aside)),
         )
+
+    def _n_timed(self) -> int:
+        """Timed blocks that count, so far; as many as asked for before the first is over."""
+        return self._n_blocks - len(self._set_aside) or self._effort.repeats
 
 
 def _classified(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:

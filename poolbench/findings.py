@@ -102,6 +102,11 @@ class CaseResult:
     status: Status
     reason: str
     findings: Findings | None
+    samples_us: tuple[float | None, ...] = ()
+    """Makespan by timed block, the median of its steady iterations; `None` where the run did not
+    end ok or the block was set aside."""
+    control_us: tuple[float | None, ...] = ()
+    """The same of the A/A control, where this case has one."""
     waits: tuple[InsertedWait, ...] = ()
     failure: Failure | None = None
     expectations: tuple[ExpectationResult, ...] = ()

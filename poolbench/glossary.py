@@ -140,7 +140,7 @@ STATUSES: dict[Status, Term] = {
         short="the case was not run; the reason says why", text="Nothing was tried."
     ),
     Status.TIMEOUT: Term(
-        short="a run took longer than --time-limit and was ended",
+        short="a run took longer than --run-limit and was ended",
         text="The worker process was killed and replaced; the case is not run again.",
     ),
     Status.ERROR: Term(

@@ -41,10 +41,14 @@ class Block:
 
 
 def blocks_of(record: RunRecord) -> tuple[Block, ...]:
+    return group(record.cases)
+
+
+def group(results: Iterable[CaseResult]) -> tuple[Block, ...]:
     groups: dict[Axes, list[CaseResult]] = {}
-    for result in record.cases:
+    for result in results:
         groups.setdefault(result.case.axes, []).append(result)
-    return tuple(Block(axes=axes, results=tuple(group)) for axes, group in groups.items())
+    return tuple(Block(axes=axes, results=tuple(found)) for axes, found in groups.items())
 
 
 def makespan_of(result: CaseResult, *, is_exact: bool) -> Measured | None:

@@ -13,7 +13,7 @@ Pure.  Traces hold integer nanoseconds, findings microseconds.  What each figure
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +43,13 @@ _BUSY = (Launch, Memcpy, Memset, Fill, Check)
 _SYNCS = (SyncStream, SyncEvent, SyncDevice)
 
 
-def find(plan: Plan, traces: Sequence[Trace], *, floors: Floors) -> CaseResult:
-    """Everything that the traces of one case (timed and traced, no warm-ups) show."""
+def find(
+    plan: Plan, traces: Sequence[Trace], *, floors: Floors, set_aside: Collection[int] = ()
+) -> CaseResult:
+    """Everything that the traces of one case (timed, traced and control, no warm-ups) show.
+
+    `set_aside` are timed blocks whose times do not count.
+    """
     status = status_of(traces)
     failure = failure_of(plan, traces) if status is not Status.OK else None
     traced = traced_of(traces)
@@ -58,10 +63,24 @@ def find(plan: Plan, traces: Sequence[Trace], *, floors: Floors) -> CaseResult:
         release_threshold=plan.release_threshold if is_pool else None,
         status=status,
         reason=reason_of(plan, traces, status, failure),
-        findings=_findings(plan, traces, traced, waits) if has_run else None,
+        findings=_findings(plan, traces, traced, waits, set_aside) if has_run else None,
+        samples_us=samples_us(traces, Pass.TIMED, set_aside),
+        control_us=samples_us(traces, Pass.CONTROL, set_aside),
         waits=waits,
         failure=failure,
     )
+
+
+def samples_us(
+    traces: Sequence[Trace], measured: Pass, set_aside: Collection[int]
+) -> tuple[float | None, ...]:
+    """By block, from the first on."""
+    found: dict[int, float | None] = {}
+    for trace in traces:
+        if trace.measured is measured:
+            is_good = trace.status is Status.OK and trace.repetition not in set_aside
+            found[trace.repetition] = median_us(_steady(trace.makespan_ns)) if is_good else None
+    return tuple(found.get(block) for block in range(1, max(found, default=0) + 1))
 
 
 def rows_of(plan: Plan, steps: StepTrace, kinds: tuple[type[Step], ...]) -> npt.NDArray[np.int64]:
@@ -118,9 +137,14 @@ def _findings(
     traces: Sequence[Trace],
     traced: Trace | None,
     waits: tuple[InsertedWait, ...],
+    set_aside: Collection[int],
 ) -> Findings:
     timed = [
-        trace for trace in traces if trace.measured is Pass.TIMED and trace.status is Status.OK
+        trace
+        for trace in traces
+        if trace.measured is Pass.TIMED
+        and trace.status is Status.OK
+        and trace.repetition not in set_aside
     ]
     makespans = [value for trace in timed for value in _steady(trace.makespan_ns)]
     colds = [int(trace.makespan_ns[0]) for trace in timed if len(trace.makespan_ns) > 1]

@@ -1,10 +1,22 @@
-"""`--set` and `--axis`: texts to names and values."""
+"""`--set`, `--axis` and `--repeats`: texts to names and values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from poolbench.errors import BadUsage
+
+AUTO = "auto"
+MAX_REPEATS = 1000
+
+
+def read_repeats(text: str | None) -> int | None:
+    """`--repeats N`; `None` for the default and for `auto`."""
+    if text is None or text == AUTO:
+        return None
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_REPEATS:
+        raise BadUsage(f"--repeats {text[:60]}: expected a number from 1 to {MAX_REPEATS}, or auto")
+    return int(text)
 
 
 def _split(option: str, text: str, example: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import typer
 
 from poolbench.backends.select import Choice
 from poolbench.cli.options import BackendOption, ProfileOption
-from poolbench.cli.parsing import read_axes, read_sets
+from poolbench.cli.parsing import AUTO, read_axes, read_repeats, read_sets
 from poolbench.cli.report import report_problems
 from poolbench.cli.session import (
     DEFAULT_OUTPUT,
@@ -47,22 +47,39 @@ def run(
         typer.Option("--axis", metavar="NAME=V1,V2", help="Several values: a block of rows each."),
     ] = None,
     repeats: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1,
-            max=1000,
-            metavar="N",
+            metavar="N|auto",
             help=f"Timed repetitions of each case. Default: {MEASURED_REPEATS}; "
-            f"{PREDICTED_REPEATS} on the model, where all are equal.",
+            f"{PREDICTED_REPEATS} on the model, where all are equal. auto: until --precision or "
+            "--time-limit is reached.",
         ),
     ] = None,
+    precision: Annotated[
+        float,
+        typer.Option(
+            min=0.0001,
+            max=1,
+            metavar="SHARE",
+            help="With --repeats auto: how sure each row is to be against 111, as a share of it.",
+        ),
+    ] = 0.02,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="With --repeats auto: of each scenario. What has begun is ended properly.",
+        ),
+    ] = 300.0,
     warmup: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=100,
             metavar="N",
-            help="Runs of each case before, not kept. Default: 1; 0 on the model.",
+            help="Runs of each case before, not kept. Default: until times settle, at least 2; "
+            "0 on the model.",
         ),
     ] = None,
     seed: Annotated[
@@ -94,7 +111,7 @@ def run(
     wide: Annotated[
         bool, typer.Option("--wide", help="One table, however wide; do not fold it.")
     ] = False,
-    time_limit: Annotated[
+    run_limit: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="Longest single run on the GPU.")
     ] = 60.0,
 ) -> None:
@@ -121,8 +138,10 @@ def run(
         experiments=experiments,
         choice=backend,
         profile=profile,
+        run_limit_s=run_limit,
         time_limit_s=time_limit,
-        repeats=repeats,
+        precision=precision if repeats == AUTO else None,
+        repeats=read_repeats(repeats),
         warmup=warmup,
         once=once,
         output=output,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from poolbench.results.record import RunRecord
 
 DEFAULT_OUTPUT = Path("poolbench-results")
-MEASURED_REPEATS = 5
-MEASURED_WARMUP = 1
+MEASURED_REPEATS = 10
+"""Enough for verdicts on the nine rows beside the one that they are compared with."""
 PREDICTED_REPEATS = 1
 """The model is deterministic: a second run says nothing that the first has not said."""
 
@@ -31,7 +31,9 @@ class Session:
     experiments: tuple[Experiment, ...]
     choice: Choice
     profile: str | None
+    run_limit_s: float
     time_limit_s: float
+    precision: float | None
     repeats: int | None
     warmup: int | None
     once: bool
@@ -54,7 +56,7 @@ def measure_all(session: Session) -> ExitCode:
     if session.csv is not None:
         _refuse_unwritable(session.csv)
     backend, reason = open_backend(
-        session.choice, time_limit_s=session.time_limit_s, profile=session.profile
+        session.choice, time_limit_s=session.run_limit_s, profile=session.profile
     )
     line(for_words(), f"backend {backend.kind.value}: {reason}")
     records: list[RunRecord] = []
@@ -87,7 +89,7 @@ def _each(
         name, n_cases = experiment.scenario.name, len(experiment.plans)
         try:
             with progress_bar(
-                for_words(), name, n_cases=n_cases, n_runs=n_cases * effort.n_runs
+                for_words(), name, n_cases=n_cases, n_runs=n_cases * effort.n_blocks
             ) as on_progress:
                 record, fault = conduct(
                     experiment,
@@ -126,9 +128,15 @@ def _effort(session: Session, *, is_measured: bool) -> Effort:
     repeats, warmup = session.repeats, session.warmup
     if repeats is None:
         repeats = MEASURED_REPEATS if is_measured else PREDICTED_REPEATS
-    if warmup is None:
-        warmup = MEASURED_WARMUP if is_measured else 0
-    return Effort(repeats=repeats, warmup=warmup, once=session.once)
+    if warmup is None and not is_measured:
+        warmup = 0
+    return Effort(
+        repeats=repeats,
+        warmup=warmup,
+        once=session.once,
+        precision=session.precision if is_measured else None,
+        time_limit_s=session.time_limit_s,
+    )
 
 
 def _refuse_unwritable(path: Path) -> None:

@@ -40,6 +40,14 @@ class RunRecord:
     before: Environment
     after: Environment | None
     cases: tuple[CaseResult, ...]
+    is_settled: bool | None = None
+    """Whether times had settled when warm-up ended; `None` where nobody looked."""
+    precision: float | None = None
+    """Aimed at by `--repeats auto`."""
+    throttled: tuple[int, ...] = ()
+    """Timed blocks during which the device was slowed down."""
+    set_aside: tuple[int, ...] = ()
+    """Those of them that were run again and do not count."""
 
     @property
     def is_predicted(self) -> bool:

@@ -26,7 +26,7 @@ def test_prints_data_and_words_apart(cli: Cli, backend: FakeBackend, tmp_path: P
     assert "out/tiny" in ended.out
     assert ended.err.splitlines() == [
         "backend cuda: a fake, for tests",
-        "tiny: 10 cases, 70 runs",
+        "tiny: 10 cases, 130 runs",
     ]
     assert backend.n_closed == 1
 
@@ -36,13 +36,13 @@ def test_keeps_everything(cli: Cli, backend: FakeBackend, tmp_path: Path) -> Non
     cli("run", write_scenario(tmp_path), "--output", "out", "--repeats", "3", "--seed", "9")
     where = tmp_path / "out" / "tiny"
     record = store.read(where)
-    assert (record.repeats, record.warmup, record.seed) == (3, 1, 9)
+    assert (record.repeats, record.warmup, record.seed) == (3, 2, 9)
     assert record.command[0] == "poolbench"
     assert record.after is not None
     assert len(record.cases) == record.n_planned == 10
     assert all(one.findings and one.findings.repeats == 3 for one in record.cases)
     found = samples.read_samples(where)
-    assert found.groupby("pass").size().to_dict() == {"timed": 30, "traced": 10}
+    assert found.groupby("pass").size().to_dict() == {"control": 3, "timed": 30, "traced": 10}
     assert len(samples.read_steps(where)) == 10 * 3
     assert (where / "scenario.yaml").read_text() == (tmp_path / "tiny.yaml").read_text()
 
@@ -133,14 +133,14 @@ def test_left_out_runs_are_told(cli: Cli, backend: FakeBackend, tmp_path: Path) 
     """The reason of a case that was given up says how many of its runs are missing."""
     backend.statuses["010"] = Status.TIMEOUT
     ended = cli("run", write_scenario(tmp_path), "--output", "out", "--repeats", "4")
-    assert "5 runs were left out" in " ".join(ended.out.split())
+    assert "6 runs were left out" in " ".join(ended.out.split())
 
 
 def test_interrupted_run_is_readable(cli: Cli, backend: FakeBackend, tmp_path: Path) -> None:
     """After Ctrl-C: exit code 130, what had finished is shown, on disk, and in the CSV."""
 
     def stop(_plan: Plan) -> None:
-        if len(backend.asked) == 17:
+        if len(backend.asked) == 27:
             raise KeyboardInterrupt
 
     backend.before_run = stop
@@ -170,7 +170,7 @@ def test_finished_runs_are_on_disk_at_once(cli: Cli, backend: FakeBackend, tmp_p
 
     backend.before_run = look
     cli("run", write_scenario(tmp_path), "--output", "out", "--warmup", "0", "--repeats", "1")
-    assert seen == list(range(20))
+    assert seen == list(range(21))
 
 
 def test_failure_of_one_scenario_does_not_lose_the_others(
@@ -179,7 +179,7 @@ def test_failure_of_one_scenario_does_not_lose_the_others(
     """A device that fails in the first scenario is told; the second runs; the worse code wins."""
 
     def fail(plan: Plan) -> None:
-        if plan.case.scenario == "one" and len(backend.asked) == 15:
+        if plan.case.scenario == "one" and len(backend.asked) == 25:
             raise DeviceFailed("the GPU has fallen off the bus")
 
     backend.before_run = fail

@@ -126,7 +126,7 @@ def test_list_has_everything(cli: Cli) -> None:
         ("101", "allow_opportunistic off"),
         ("cudamalloc", "cuMemFree"),
         ("remapped", "71 us"),
-        ("timeout", "--time-limit"),
+        ("timeout", "--run-limit"),
         ("overlap", "Busy time"),
         ("over_preallocated", "what allocating costs"),
         ("double-free", "freed before"),

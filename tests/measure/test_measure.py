@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, repeat
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from poolbench.backends.base import Backend
 from poolbench.domain import COMBINATIONS, BackendKind, Case, Pass, Status
 from poolbench.errors import DeviceFailed
-from poolbench.measure import GivenUp, Progress, estimate_left_s, measure
+from poolbench.measure import Course, GivenUp, Progress, estimate_left_s, measure
 from poolbench.plan.plan import Plan
 from poolbench.results.environment import Environment
 from poolbench.trace import Trace
@@ -27,6 +29,7 @@ class Recorder(Backend):
         self.asked: list[tuple[str, Pass, int]] = []
         self.answers = answers or {}
         self.fails_after = fails_after
+        self.makespans: Iterator[int] = repeat(1000)
 
     @property
     def kind(self) -> BackendKind:
@@ -52,16 +55,21 @@ class Recorder(Backend):
             measured=measured,
             repetition=repetition,
             status=self.answers.get(name, Status.OK),
-            makespan_ns=np.array([1000]),
+            makespan_ns=np.array([next(self.makespans)]),
             host_ns=np.array([500]),
         )
 
 
-def run(backend: Recorder, **changed: int | bool) -> tuple[list[Trace], tuple[GivenUp, ...]]:
+def run(backend: Recorder, **changed: object) -> tuple[list[Trace], tuple[GivenUp, ...]]:
+    traces, course = run_course(backend, **changed)
+    return traces, course.given_up
+
+
+def run_course(backend: Recorder, **changed: object) -> tuple[list[Trace], Course]:
     traces: list[Trace] = []
     effort = {"repeats": 3, "warmup": 1, "seed": 7, "once": False} | changed
-    given_up = measure(PLANS, backend, on_trace=traces.append, **effort)  # type: ignore[arg-type]
-    return traces, given_up
+    course = measure(PLANS, backend, on_trace=traces.append, **effort)  # type: ignore[arg-type]
+    return traces, course
 
 
 def test_blocks_are_complete() -> None:
@@ -170,3 +178,43 @@ def test_estimate_weighs_by_case() -> None:
     assert estimate_left_s([None, None], [3, 3]) is None
     assert estimate_left_s([1.0, 10.0], [5, 1]) == 15.0
     assert estimate_left_s([1.0, 3.0, None], [0, 0, 4]) == 8.0
+
+
+def test_controls_run_a_second_time_in_timed_blocks() -> None:
+    """The same plan under another name, wherever in the block; not in warm-ups, nor traced."""
+    backend = Recorder()
+    traces, course = run_course(backend, controls=[PLANS[7].case])
+    counts = Counter((trace.case, trace.measured) for trace in traces)
+    assert counts[PLANS[7].case, Pass.CONTROL] == counts[PLANS[7].case, Pass.TIMED] == 3
+    assert sum(n for (_, measured), n in counts.items() if measured is Pass.CONTROL) == 3
+    assert len(backend.asked) == 8 * 5 + 3
+    assert course.n_blocks == 3
+
+
+def test_warm_up_ends_when_times_settle() -> None:
+    """Two blocks that agree are enough; while they do not it goes on, and says so in the end."""
+    _, quiet = run_course(Recorder(), warmup=None)
+    assert (quiet.n_warmups, quiet.is_settled) == (2, True)
+    late = Recorder()
+    late.makespans = chain(repeat(2000, 8), repeat(1500, 8), repeat(1000))
+    _, course = run_course(late, warmup=None)
+    assert (course.n_warmups, course.is_settled) == (4, True)
+    never = Recorder()
+    never.makespans = iter(range(10_000, 10**9, 2000))
+    _, course = run_course(never, warmup=None)
+    assert (course.n_warmups, course.is_settled) == (4, False)
+
+
+def test_more_blocks_run_while_they_are_wanted() -> None:
+    """Asked after the planned ones and after each further one; each has a number of its own."""
+    told: list[int] = []
+    answers = iter([True, True, False])
+    backend = Recorder()
+    _, course = run_course(
+        backend,
+        on_block=lambda block: told.append(block.repetition),
+        wants_more=lambda: next(answers),
+    )
+    assert told == [1, 2, 3, 4, 5]
+    assert course.n_blocks == 5
+    assert len(backend.asked) == 8 * 7
