@@ -33,6 +33,10 @@ def _column(key: str, title: str, unit: Unit, meaning: str) -> Column:
 
 _OUTCOME = "Allocations of the traced run with the outcome of this name (all iterations)."
 
+_PATH = (
+    "Part of the traced makespan, along the critical path, mean of the iterations after the first: "
+)
+
 COLUMNS: tuple[Column, ...] = (
     _column("scenario", "scenario", Unit.TEXT, "The scenario's name."),
     _column(
@@ -168,6 +172,64 @@ COLUMNS: tuple[Column, ...] = (
         Unit.RATIO,
         "Busy time (kernels, copies, memsets) summed over streams / makespan, traced pass: 1 = one "
         "thing at a time.",
+    ),
+    _column(
+        "path_work_us",
+        "path: work",
+        Unit.MICROSECONDS,
+        _PATH + "kernels, copies and memsets.",
+    ),
+    _column(
+        "path_explicit_wait_us",
+        "explicit waits",
+        Unit.MICROSECONDS,
+        _PATH + "from the end of what an event, a latch or a synchronisation waited for until it "
+        "went on.",
+    ),
+    _column(
+        "path_inserted_wait_us",
+        "inserted waits",
+        Unit.MICROSECONDS,
+        _PATH + "a stream stood still for a dependency that the driver inserted.",
+    ),
+    _column(
+        "path_growth_us",
+        "growth",
+        Unit.MICROSECONDS,
+        _PATH
+        + "the host was in an allocation call that mapped memory, and nothing else could run.",
+    ),
+    _column(
+        "path_retry_us",
+        "retries",
+        Unit.MICROSECONDS,
+        _PATH + "the host was in an allocation that failed, synchronised and tried again.",
+    ),
+    _column(
+        "path_host_call_us",
+        "host calls",
+        Unit.MICROSECONDS,
+        _PATH + "the host was in any other call and had not issued what comes next.",
+    ),
+    _column(
+        "path_host_own_us",
+        "host own",
+        Unit.MICROSECONDS,
+        _PATH + "the host was between calls and had not issued what comes next: its own work, and "
+        "the tracing.",
+    ),
+    _column(
+        "path_contention_us",
+        "contention",
+        Unit.MICROSECONDS,
+        _PATH + "a step could have run but did not yet: others held what it needs, or the device's "
+        "latency.",
+    ),
+    _column(
+        "path_rest_us",
+        "rest",
+        Unit.MICROSECONDS,
+        _PATH + "before the first call and after the last work: the outer events.",
     ),
     _column(
         "tracing_ratio",

@@ -18,6 +18,7 @@ from poolbench.analysis.expectations import evaluate
 from poolbench.analysis.findings import find
 from poolbench.analysis.outcomes import classify
 from poolbench.analysis.precision import are_precise, controls_of
+from poolbench.analysis.split import IterationSplit, split_iterations
 from poolbench.backends.base import Backend
 from poolbench.domain import Case, Pass, Status
 from poolbench.errors import DeviceFailed, ExitCode, Interrupted, PoolbenchError
@@ -145,6 +146,7 @@ class _Ledger:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._plans = {plan.case: plan for plan in experiment.plans}
         self._traces: dict[Case, list[Trace]] = {}
+        self._splits: dict[Case, tuple[IterationSplit, ...]] = {}
         self._results: dict[Case, CaseResult] = {}
         self._next_write_s = 0.0
         self._deadline_s = time.monotonic() + effort.time_limit_s
@@ -170,10 +172,21 @@ class _Ledger:
         samples.append_sample(self._directory, trace)
         traces = self._traces.setdefault(trace.case, [])
         traces.append(trace)
-        self._results[trace.case] = find(plan, traces, floors=floors, set_aside=self._set_aside)
+        if trace.steps is not None:
+            self._splits[trace.case] = split_iterations(plan, trace)
+        self._results[trace.case] = self._found(trace.case)
         # A new case is on disk at once; what more repetitions add to it may wait a moment.
         if len(traces) == 1 or time.monotonic() >= self._next_write_s:
             self.write(after=None)
+
+    def _found(self, case: Case) -> CaseResult:
+        return find(
+            self._plans[case],
+            self._traces[case],
+            floors=self._before.floors,
+            set_aside=self._set_aside,
+            splits=self._splits.get(case),
+        )
 
     def end_block(self, block: Block) -> None:
         """A block during which the device was slowed down is run again, a few times at most; after
@@ -185,9 +198,7 @@ class _Ledger:
         self._throttled.append(block.repetition)
         if len(self._set_aside) < MAX_SET_ASIDE:
             self._set_aside.add(block.repetition)
-            for case, traces in self._traces.items():
-                plan, floors = self._plans[case], self._before.floors
-                self._results[case] = find(plan, traces, floors=floors, set_aside=self._set_aside)
+            self._results = {case: self._found(case) for case in self._traces}
 
     def wants_more(self) -> bool:
         """Another block: for one that was set aside, or because a row is not precise enough."""

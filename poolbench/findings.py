@@ -26,6 +26,8 @@ class InsertedWait:
     free_line: int
     free_stream: str
     wait_us: float
+    on_path_us: float | None = None
+    """How much of it reached the end of its iteration; `None` in results of an older poolbench."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,17 @@ class Findings:
     n_latch_timeouts: int
     n_corrupt_bytes: int | None
     """Over all `check` steps of the traced and timed runs; `None` where there is none."""
+    path_work_us: float | None = None
+    """This and the next: parts of the traced run's critical path, the mean of its steady
+    iterations (`analysis.split`); together they are its makespan."""
+    path_explicit_wait_us: float | None = None
+    path_inserted_wait_us: float | None = None
+    path_growth_us: float | None = None
+    path_retry_us: float | None = None
+    path_host_call_us: float | None = None
+    path_host_own_us: float | None = None
+    path_contention_us: float | None = None
+    path_rest_us: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from poolbench.analysis.split import PARTS, IterationSplit, split_iterations
 from poolbench.analysis.statistics import iqr_us, max_us, median_us, min_us
 from poolbench.analysis.verdict import failure_of, reason_of, status_of, traced_of
 from poolbench.domain import OUTCOMES, AttributeSet, Baseline, Outcome, Pass, Status
@@ -44,11 +45,17 @@ _SYNCS = (SyncStream, SyncEvent, SyncDevice)
 
 
 def find(
-    plan: Plan, traces: Sequence[Trace], *, floors: Floors, set_aside: Collection[int] = ()
+    plan: Plan,
+    traces: Sequence[Trace],
+    *,
+    floors: Floors,
+    set_aside: Collection[int] = (),
+    splits: Sequence[IterationSplit] | None = None,
 ) -> CaseResult:
     """Everything that the traces of one case (timed, traced and control, no warm-ups) show.
 
-    `set_aside` are timed blocks whose times do not count.
+    `set_aside` are timed blocks whose times do not count.  `splits` are those of the traced run, if
+    they are known already.
     """
     status = status_of(traces)
     failure = failure_of(plan, traces) if status is not Status.OK else None
@@ -57,13 +64,17 @@ def find(
     has_run = any(trace.status not in (Status.SKIPPED, Status.UNSUPPORTED) for trace in traces)
     waits: tuple[InsertedWait, ...] = ()
     if traced is not None and traced.steps is not None:
-        waits = inserted_waits(plan, traced.steps, event_floor_ns=floors.event_pair_ns)
+        if splits is None:
+            splits = split_iterations(plan, traced)
+        waits = inserted_waits(plan, traced.steps, splits, event_floor_ns=floors.event_pair_ns)
     return CaseResult(
         case=plan.case,
         release_threshold=plan.release_threshold if is_pool else None,
         status=status,
         reason=reason_of(plan, traces, status, failure),
-        findings=_findings(plan, traces, traced, waits, set_aside) if has_run else None,
+        findings=_findings(plan, traces, traced, waits, set_aside, splits or ())
+        if has_run
+        else None,
         samples_us=samples_us(traces, Pass.TIMED, set_aside),
         control_us=samples_us(traces, Pass.CONTROL, set_aside),
         waits=waits,
@@ -94,14 +105,22 @@ def rows_of(plan: Plan, steps: StepTrace, kinds: tuple[type[Step], ...]) -> npt.
 
 
 def inserted_waits(
-    plan: Plan, steps: StepTrace, *, event_floor_ns: int
+    plan: Plan, steps: StepTrace, splits: Sequence[IterationSplit], *, event_floor_ns: int
 ) -> tuple[InsertedWait, ...]:
     """The allocations that the driver made wait, with what they waited for."""
     internal = np.flatnonzero(steps.outcome == OUTCOMES.index(Outcome.INTERNAL_DEPENDENCY))
-    return tuple(_inserted_wait(plan, steps, int(row), event_floor_ns) for row in internal)
+    on_path: dict[int, int] = {}
+    for split in splits:
+        on_path |= split.waits
+    return tuple(
+        _inserted_wait(plan, steps, int(row), event_floor_ns, on_path.get(int(row), 0))
+        for row in internal
+    )
 
 
-def _inserted_wait(plan: Plan, steps: StepTrace, row: int, floor_ns: int) -> InsertedWait:
+def _inserted_wait(
+    plan: Plan, steps: StepTrace, row: int, floor_ns: int, on_path_ns: int
+) -> InsertedWait:
     iteration, step = divmod(row, plan.n_steps)
     alloc = plan.steps[step]
     assert isinstance(alloc, Alloc)
@@ -115,6 +134,7 @@ def _inserted_wait(plan: Plan, steps: StepTrace, row: int, floor_ns: int) -> Ins
         free_of = plan.buffers[freed.buffer].name
         free_line = plan.place(free_step).line
         free_stream = plan.streams[freed.stream].name
+    wait_us = max(0, end - begin - floor_ns) / 1000 if begin != NONE else 0.0
     return InsertedWait(
         allocation=plan.names[step],
         line=plan.place(step).line,
@@ -123,7 +143,8 @@ def _inserted_wait(plan: Plan, steps: StepTrace, row: int, floor_ns: int) -> Ins
         free_of=free_of,
         free_line=free_line,
         free_stream=free_stream,
-        wait_us=max(0, end - begin - floor_ns) / 1000 if begin != NONE else 0.0,
+        wait_us=wait_us,
+        on_path_us=min(wait_us, on_path_ns / 1000),
     )
 
 
@@ -138,6 +159,7 @@ def _findings(
     traced: Trace | None,
     waits: tuple[InsertedWait, ...],
     set_aside: Collection[int],
+    splits: Sequence[IterationSplit],
 ) -> Findings:
     timed = [
         trace
@@ -191,7 +213,19 @@ def _findings(
         tracing_ratio=_tracing_ratio(traced, makespan),
         n_latch_timeouts=max(sum(one.by_watchdog for one in trace.latches) for trace in traces),
         n_corrupt_bytes=_n_corrupt(plan, traces),
+        **_path(traced, splits),
     )
+
+
+def _path(traced: Trace | None, splits: Sequence[IterationSplit]) -> dict[str, float]:
+    """`path_<part>_us`: the mean of the steady iterations of a traced run that ended ok."""
+    if traced is None or traced.status is not Status.OK or not splits:
+        return {}
+    steady = splits[1:] if len(splits) > 1 else splits
+    return {
+        f"path_{part}_us": sum(split.parts[part] for split in steady) / len(steady) / 1000
+        for part in PARTS
+    }
 
 
 def count_outcomes(steps: StepTrace) -> dict[Outcome, int]:

@@ -12,7 +12,7 @@ from poolbench.glossary import BASELINES, OUTCOMES, STATUSES, TERMS
 from poolbench.results.derived import OVER_DEFAULT, OVER_PREALLOCATED
 from poolbench.results.numbers import threshold_text
 from poolbench.results.record import RunRecord
-from poolbench.results.table import REUSE, Table
+from poolbench.results.table import PATH, REUSE, Table
 
 Entry = tuple[str, str]
 """(what stands in the table, what it means)."""
@@ -101,4 +101,12 @@ def _columns(keys: frozenset[str]) -> list[Entry]:
         entries.append(("latch opened", "latches that the watchdog opened: the host was blocked"))
     if "n_corrupt_bytes" in keys:
         entries.append(("corrupt", "bytes that a check found different from their fill"))
+    if keys.intersection(PATH):
+        entries.append(
+            (
+                "path: ...",
+                "the traced run's critical path, walked back from its end: where its makespan went "
+                "(poolbench explain path_work_us, ...)",
+            )
+        )
     return entries

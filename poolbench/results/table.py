@@ -41,6 +41,19 @@ REUSE = (
 )
 """How allocations were served, apart from inserted waits and failures, which have columns."""
 
+PATH = (
+    "path_work_us",
+    "path_explicit_wait_us",
+    "path_inserted_wait_us",
+    "path_growth_us",
+    "path_retry_us",
+    "path_host_call_us",
+    "path_host_own_us",
+    "path_contention_us",
+    "path_rest_us",
+)
+"""Where the makespan of the traced run went."""
+
 _GROUPS: tuple[tuple[str, ...], ...] = (
     ("release_threshold",),
     ("status",),
@@ -59,11 +72,12 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
     ("overlap",),
     ("sync_host_us_median", "sync_host_us_max"),
     ("n_latch_timeouts", "n_corrupt_bytes"),
+    PATH,
 )
 """Columns in the order of the table; a group is never torn apart."""
 
 _ONLY_IF_NONZERO = frozenset(
-    {*REUSE, "inserted_wait_us_total", "n_latch_timeouts", "n_corrupt_bytes"}
+    {*REUSE, *PATH, "inserted_wait_us_total", "n_latch_timeouts", "n_corrupt_bytes"}
 )
 _ONLY_IF_KNOWN = frozenset(
     {
@@ -93,12 +107,19 @@ _HEADERS: dict[str, tuple[str, ...]] = {
     "sync_host_us_median": ("sync", "host"),
     "sync_host_us_max": ("sync", "worst"),
     "n_latch_timeouts": ("latch", "opened"),
+    "path_work_us": ("path", "work"),
+    "path_explicit_wait_us": ("explicit", "waits"),
+    "path_inserted_wait_us": ("inserted", "waits"),
+    "path_host_call_us": ("host", "calls"),
+    "path_host_own_us": ("host", "own"),
+    "path_contention_us": ("con-", "tention"),
 }
 _SAME_SCALE = (
     ("makespan_us_median", "makespan_us_iqr", "makespan_cold_us_median"),
     ("alloc_host_us_median", "alloc_host_us_max"),
     ("reserved_high_bytes", "used_high_bytes"),
     ("sync_host_us_median", "sync_host_us_max"),
+    PATH,
 )
 """Columns side by side that are read together have one unit and one number of decimals."""
 

@@ -116,7 +116,9 @@ def test_every_field_of_findings() -> None:
     }
     findings = result.findings
     assert findings is not None
-    assert set(expected) == {field.name for field in fields(Findings)}
+    of_path = {name for name in (field.name for field in fields(Findings)) if "path_" in name}
+    assert set(expected) | of_path == {field.name for field in fields(Findings)}
+    assert sum(getattr(findings, name) for name in of_path) == pytest.approx(738.0)
     assert {name: getattr(findings, name) for name in expected} == expected
 
 
@@ -133,6 +135,7 @@ def test_a_wait_says_what_it_waited_for() -> None:
             free_line=12,
             free_stream="a",
             wait_us=480.0,
+            on_path_us=480.0,
         ),
     )
 
