@@ -292,9 +292,9 @@ def _estimate(first: CaseResult, second: CaseResult, held: Yardstick) -> Estimat
 
 
 def by_interval(found: Estimate, held: Yardstick) -> Judgement:
-    same, floor = 1 + max(held.band, held.floor), 1 + held.floor
+    same, floor = 1 + held.band, 1 + held.floor
     if not held.is_paired:
-        floor = same
+        floor = max(same, floor)
     verdict, reason = Verdict.UNDECIDED, Reason.NOISE
     if found.low is None or found.high is None:
         reason = Reason.TOO_FEW_REPEATS

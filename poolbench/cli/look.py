@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from poolbench.errors import BadUsage
+from poolbench.errors import BadUsage, ExitCode
 
 if TYPE_CHECKING:
     from poolbench.results.record import RunRecord
@@ -64,19 +64,76 @@ def compare(
     other: Annotated[
         Path | None, typer.Argument(metavar="OTHER", help="A second run, case by case.")
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ROW",
+            help="Within a run: the row compared with. Default: preallocated and 111.",
+        ),
+    ] = None,
+    rows: Annotated[
+        list[str] | None,
+        typer.Option("--row", metavar="KEY", help="Lay the ratios out: these down, ..."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--col", metavar="KEY", help="... these across: row, scenario, or an axis."),
+    ] = None,
+    filters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter", metavar="KEY=V1,V2", help="Only such cases: row, status, an axis."
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X%",
+            help="Ratios this close to 1 are the same. Default: 2% within a run, 5% between two.",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="GROUND[:X%]",
+            help="Exit with 1 for: slower, oom, wait, more-memory. slower: only where the whole "
+            "interval is above the threshold.",
+        ),
+    ] = None,
     allow_mismatch: Annotated[
         bool,
         typer.Option("--allow-mismatch", help="Compare runs of different devices or drivers."),
     ] = False,
 ) -> None:
     """Put the attribute sets of a run, or two runs, side by side."""
+    from poolbench.analysis.comparison import BETWEEN_SHARE
     from poolbench.analysis.comparison import compare as comparison_of
-    from poolbench.render.compare import print_comparison, print_comparison_legend
+    from poolbench.analysis.gate import failures, read_gates, read_share
+    from poolbench.analysis.statistics import SAME_SHARE
+    from poolbench.cli.parsing import read_filters
+    from poolbench.render.compare import (
+        print_comparison,
+        print_comparison_legend,
+        print_effects,
+        print_pivot,
+    )
     from poolbench.render.console import for_data, for_words, line
     from poolbench.results.join import joined
 
+    band = None if threshold is None else read_share(threshold, "--threshold")
+    usual = SAME_SHARE if other is None else BETWEEN_SHARE
+    gates = read_gates(fail_on or [], threshold=usual if band is None else band)
+    wanted = read_filters(filters or [])
+    if baseline is not None and other is not None:
+        raise BadUsage("--baseline picks a row within one run; two runs are compared row by row")
+    if fail_on and other is None and baseline is None:
+        baseline = "111"
     pairs, unmatched = joined(directory, other)
-    comparisons = [comparison_of(first, second) for first, second in pairs]
+    comparisons = [
+        comparison_of(first, second, baseline=baseline, band=band, wanted=wanted)
+        for first, second in pairs
+    ]
     words = for_words()
     for name in unmatched:
         line(words, f"{name} is in one of the runs only")
@@ -89,8 +146,19 @@ def compare(
                 hint="--allow-mismatch puts them side by side all the same",
             )
     console = for_data()
-    for index, comparison in enumerate(comparisons):
-        if index:
-            line(console)
-        print_comparison(console, comparison)
-    print_comparison_legend(console, comparisons)
+    every = [pair for comparison in comparisons for pair in comparison.pairs]
+    if rows or columns:
+        print_pivot(console, every, rows or [], columns or [])
+    else:
+        for index, comparison in enumerate(comparisons):
+            if index:
+                line(console)
+            print_comparison(console, comparison)
+            if comparison.is_within:
+                print_effects(console, comparison.first)
+        print_comparison_legend(console, comparisons)
+    failed = list(failures(every, gates))
+    for pair, why in failed:
+        line(words, f"{pair.second.case.key} ({pair.name}): {why}")
+    if failed:
+        raise typer.Exit(int(ExitCode.EXPECTATION_FAILED))

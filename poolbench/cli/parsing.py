@@ -1,10 +1,14 @@
-"""`--set`, `--axis` and `--repeats`: texts to names and values."""
+"""`--set`, `--axis`, `--filter` and `--repeats`: texts to names and values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from poolbench.errors import BadUsage
+
+if TYPE_CHECKING:
+    from poolbench.findings import CaseResult
 
 AUTO = "auto"
 MAX_REPEATS = 1000
@@ -35,6 +39,25 @@ def read_sets(texts: Sequence[str]) -> dict[str, str]:
             raise BadUsage(f"--set {name} is there twice", hint=f"--axis {name}=A,B runs both")
         sets[name] = value
     return sets
+
+
+def read_filters(texts: Sequence[str]) -> Callable[[CaseResult], bool]:
+    """`--filter k=v1,v2`: cases that have one of the values for each key.  Raises `BadUsage`.
+
+    A key that a case does not have picks it not: another scenario's axis.
+    """
+    wanted: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, value = _split("--filter", text, "--filter row=000,111")
+        wanted[name] = tuple(part.strip() for part in value.split(","))
+
+    def is_wanted(result: CaseResult) -> bool:
+        from poolbench.analysis.summary import dimensions
+
+        has = {**dimensions(result.case), "status": result.status.value}
+        return all(has.get(name) in values for name, values in wanted.items())
+
+    return is_wanted
 
 
 def read_axes(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -145,7 +145,8 @@ def _add_judgement(
         one = judged[k]
         if one is None:
             return ABSENT
-        return f"{one.verdict}, {one.reason}" if one.reason else one.verdict.value
+        more = f" + {one.n_more}" if one.n_more else ""
+        return f"{one.verdict}, {one.reason}{more}" if one.reason else one.verdict.value
 
     found.add(group, against, ratio, scale=scale)
     if any(one.low != one.high for one in known):

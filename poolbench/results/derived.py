@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from poolbench.analysis.blocks import blocks_of
+from poolbench.analysis.comparison import Yardstick, floor_of, judge
 from poolbench.columns import Column, Unit
-from poolbench.domain import Baseline, row_name
+from poolbench.domain import Baseline, Case, Status, row_name
 from poolbench.findings import CaseResult
+from poolbench.results.record import RunRecord
 
 OVER_PREALLOCATED = "over_preallocated"
 OVER_DEFAULT = "over_default"
+VERDICT = "verdict"
 
 DERIVED: tuple[Column, ...] = (
     Column(
@@ -28,6 +32,13 @@ DERIVED: tuple[Column, ...] = (
         unit=Unit.RATIO,
         meaning="Makespan over that of the row default, or of 111 where there is none, with the "
         "same axis values: what changing the attributes costs or saves.",
+    ),
+    Column(
+        key=VERDICT,
+        title="verdict",
+        unit=Unit.TEXT,
+        meaning="Of that ratio, by its interval over blocks that are paired in time: faster, "
+        "slower, same (within 2 % and the noise of the A/A control) or undecided.",
     ),
 )
 
@@ -48,6 +59,22 @@ def over(result: CaseResult, cases: Sequence[CaseResult], name: str | None) -> f
             base = other.findings and other.findings.makespan_us_median
             return own / base if base else None
     return None
+
+
+def verdicts(record: RunRecord) -> dict[Case, str]:
+    """Of each row against the one that stands for the driver's default; none without blocks."""
+    found: dict[Case, str] = {}
+    name = default_row(record.cases)
+    for block in blocks_of(record):
+        base = next((one for one in block.results if row_name(one.case.row) == name), None)
+        if base is None or not base.samples_us or record.is_predicted:
+            continue
+        others = [one for one in block.results if one is not base]
+        held = Yardstick(floor=floor_of(block), n_compared=len(others))
+        for one in others:
+            if one.status is Status.OK:
+                found[one.case] = judge(base, one, is_exact=False, yardstick=held).verdict.value
+    return found
 
 
 def over_preallocated(result: CaseResult, cases: Sequence[CaseResult]) -> float | None:

@@ -5,6 +5,8 @@ Pure.
 
 from __future__ import annotations
 
+from poolbench.analysis.blocks import blocks_of
+from poolbench.analysis.comparison import control_of
 from poolbench.results.environment import ClockState, Environment
 from poolbench.results.record import RunRecord
 
@@ -30,6 +32,9 @@ def circumstances(record: RunRecord) -> tuple[tuple[str, str], ...]:
         facts.append(("clocks", clocks_text(record)))
         facts.append(("floors", floors_text(record.before)))
     facts.append(("run", effort_text(record)))
+    control = control_text(record)
+    if control:
+        facts.append(("control", control))
     return tuple(facts)
 
 
@@ -80,12 +85,27 @@ def floors_text(environment: Environment) -> str:
 def effort_text(record: RunRecord) -> str:
     parts = [_times(record.repeats, "timed repetition")]
     if record.warmup:
-        parts.append(_times(record.warmup, "warm-up"))
+        settled = "" if record.is_settled is not False else " (times had not settled)"
+        parts.append(_times(record.warmup, "warm-up") + settled)
+    if record.throttled:
+        again = f", {len(record.set_aside)} of them run again" if record.set_aside else ""
+        parts.append(f"{_times(len(record.throttled), 'block')} slowed down by the device{again}")
     parts.append(f"seed {record.seed}")
     tracing = tracing_text(record)
     if tracing:
         parts.append(tracing)
     return ", ".join(parts)
+
+
+def control_text(record: RunRecord) -> str:
+    """`A/A: a row against itself reads 0.998 to 1.004`, over all blocks that have a control."""
+    found = [control_of(block) for block in blocks_of(record)]
+    ratios = [one.ratio for one in found if one is not None]
+    if not ratios:
+        return ""
+    low, high = f"{min(ratios):.3f}", f"{max(ratios):.3f}"
+    span = low if low == high else f"{low} to {high}"
+    return f"A/A: a row against itself reads {span} times its makespan"
 
 
 def _times(number: int, what: str) -> str:

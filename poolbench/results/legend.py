@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from poolbench.domain import PRESETS, AttributeSet, Baseline, Outcome, Status
 from poolbench.glossary import BASELINES, OUTCOMES, STATUSES, TERMS
-from poolbench.results.derived import OVER_DEFAULT, OVER_PREALLOCATED
+from poolbench.results.derived import OVER_DEFAULT, OVER_PREALLOCATED, VERDICT
 from poolbench.results.numbers import threshold_text
 from poolbench.results.record import RunRecord
 from poolbench.results.table import PATH, REUSE, Table
@@ -79,6 +79,10 @@ def _columns(keys: frozenset[str]) -> list[Entry]:
         entries.append(("×prealloc", "makespan over that of the row preallocated"))
     if OVER_DEFAULT in keys:
         entries.append(("×default, ×111", "makespan over that of the row default, or else 111"))
+    if VERDICT in keys:
+        entries.append(
+            ("verdict", "of that ratio, by its interval: undecided where that is too wide")
+        )
     entries.append(("waits", "allocations that the driver made wait for a free on another stream"))
     if "inserted_wait_us_total" in keys:
         entries.append(("wait total", "how long streams stood still for these waits"))

@@ -14,9 +14,11 @@ from poolbench.findings import CaseResult
 from poolbench.results.derived import (
     OVER_DEFAULT,
     OVER_PREALLOCATED,
+    VERDICT,
     default_row,
     over,
     over_preallocated,
+    verdicts,
 )
 from poolbench.results.numbers import (
     ABSENT,
@@ -63,6 +65,7 @@ _GROUPS: tuple[tuple[str, ...], ...] = (
         "makespan_cold_us_median",
         OVER_PREALLOCATED,
         OVER_DEFAULT,
+        VERDICT,
     ),
     ("n_inserted_waits", "inserted_wait_us_total"),
     ("alloc_host_us_median", "alloc_host_us_max", "free_host_us_median"),
@@ -85,6 +88,7 @@ _ONLY_IF_KNOWN = frozenset(
         "makespan_cold_us_median",
         OVER_PREALLOCATED,
         OVER_DEFAULT,
+        VERDICT,
         "alloc_host_us_median",
         "alloc_host_us_max",
         "free_host_us_median",
@@ -172,7 +176,10 @@ def build_table(record: RunRecord) -> Table:
     """Every case of the record; columns in which nothing could stand are left out."""
     cases = record.cases
     reference = default_row(cases)
+    judged = verdicts(record)
     values = [_values(record, result, reference) for result in cases]
+    for result, row in zip(cases, values, strict=True):
+        row[VERDICT] = judged.get(result.case)
     columns = [*_row_columns(record)]
     scales: list[Scale | None] = [None] * len(columns)
     for group, keys in enumerate(_GROUPS):
@@ -185,7 +192,7 @@ def build_table(record: RunRecord) -> Table:
                     key=key,
                     header=_header(key, reference),
                     unit=scale.unit if scale else "",
-                    is_number=key != "status",
+                    is_number=key not in ("status", VERDICT),
                     group=group,
                 )
             )
@@ -244,6 +251,8 @@ def _scale(key: str, values: Sequence[dict[str, CellValue]]) -> Scale | None:
     ]
     if key in (OVER_PREALLOCATED, OVER_DEFAULT):
         return ratio_scale(numbers)
+    if key == VERDICT:
+        return None
     match BY_KEY[key].unit:
         case Unit.MICROSECONDS:
             return time_scale(numbers)
@@ -260,6 +269,8 @@ def _scale(key: str, values: Sequence[dict[str, CellValue]]) -> Scale | None:
 def _header(key: str, reference: str | None) -> tuple[str, ...]:
     if key == OVER_DEFAULT:
         return (f"×{reference}",)
+    if key == VERDICT:
+        return ("verdict",)
     return _HEADERS.get(key) or (BY_KEY[key].title,)
 
 

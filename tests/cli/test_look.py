@@ -161,3 +161,30 @@ def test_compare_two_runs_of_one_scenario_is_ambiguous(cli: Cli, tmp_path: Path)
     ended = cli("compare", "a", "b")
     assert ended.code == 2
     assert "hand-over" in ended.err
+
+
+def test_compare_fails_on_what_it_is_told_to(cli: Cli, tmp_path: Path) -> None:
+    """Exit code 1 and the reasons on stderr; without a ground it only shows."""
+    put(tmp_path / "run", hand_over(BackendKind.CUDA))
+    ended = cli("compare", "run", "--baseline", "preallocated", "--fail-on", "wait")
+    assert ended.code == 1
+    assert ended.err.count("inserted waits against 0") == 4
+    assert cli("compare", "run", "--baseline", "preallocated").code == 0
+    assert cli("compare", "run", "--fail-on", "wait", "--filter", "row=110,101").code == 0
+    for wrong in (["--fail-on", "later"], ["--threshold", "5"], ["--filter", "row"]):
+        assert cli("compare", "run", *wrong).code == 2
+    assert cli("compare", "run", "run", "--baseline", "111").code == 2
+
+
+def test_compare_lays_out_what_it_is_told_to(cli: Cli, tmp_path: Path) -> None:
+    """Axis values down, rows across; an unknown key is refused with those that there are."""
+    put(tmp_path / "run", with_axes())
+    ended = cli("compare", "run", "--baseline", "111", "--row", "pool.max_size", "--col", "row")
+    assert ended.code == 0
+    assert "preallocated" in ended.out
+    assert "Averaged" not in ended.out
+    averaged = cli("compare", "run", "--baseline", "111", "--col", "row")
+    assert "Averaged (geometric mean) over: pool.max_size" in averaged.out
+    refused = cli("compare", "run", "--row", "size")
+    assert refused.code == 2
+    assert "pool.max_size" in refused.err
