@@ -152,6 +152,7 @@ class _Ledger:
         self._deadline_s = time.monotonic() + effort.time_limit_s
         self._course: Course | None = None
         self._n_blocks = 0
+        self._sm_mhz: list[int | None] = []
         self._throttled: list[int] = []
         self._set_aside: set[int] = set()
 
@@ -193,6 +194,7 @@ class _Ledger:
         that such blocks count, and are marked."""
         self._n_blocks = block.repetition
         clocks = self._backend.environment().clocks
+        self._sm_mhz.append(clocks.sm_mhz)
         if not SLOWED.intersection(clocks.throttle_reasons):
             return
         self._throttled.append(block.repetition)
@@ -266,6 +268,7 @@ class _Ledger:
             is_settled=None if self._course is None else self._course.is_settled,
             precision=self._effort.precision,
             throttled=tuple(self._throttled),
+            sm_mhz=tuple(self._sm_mhz),
             set_aside=tuple(sorted(self._set_aside)),
         )
 

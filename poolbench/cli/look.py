@@ -42,17 +42,22 @@ def show(
 
 def export(
     directory: Results,
-    file: Annotated[Path, typer.Argument(help="Written by its ending: .csv, .json or .md.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="Written by its ending: .csv, .json, .md, .nvbench.json, .bench.txt."),
+    ],
 ) -> None:
-    """Write results as CSV, JSON or Markdown.
+    """Write results for spreadsheets, reports and other people's comparison tools.
+
+    .nvbench.json is for `nvbench-compare-robust`, .bench.txt for Go's `benchstat`.
 
     A file of this name is replaced.
     """
     from poolbench.export.write import export as write
-    from poolbench.export.write import formatter_for
+    from poolbench.export.write import writer_for
     from poolbench.results.store import read, runs_in
 
-    formatter_for(file)
+    writer_for(file)
     records = [read(path) for path in runs_in(directory)]
     write(records, file)
     n_cases = sum(len(record.cases) for record in records)

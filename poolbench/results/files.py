@@ -20,17 +20,26 @@ def write_text(path: Path, text: str) -> None:
             with path.open("w", encoding="utf-8", newline="") as out:
                 out.write(text)
             return
-        _replace(path, text)
+        _replace(path, text.encode())
     except OSError as fault:
         raise BadUsage(f"cannot write {path}: {fault.strerror}") from fault
 
 
-def _replace(path: Path, text: str) -> None:
+def write_bytes(path: Path, data: bytes) -> None:
+    """The same for what is no text; the folder is made where it is missing."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, data)
+    except OSError as fault:
+        raise BadUsage(f"cannot write {path}: {fault.strerror}") from fault
+
+
+def _replace(path: Path, data: bytes) -> None:
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as out:
-            out.write(text)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:

@@ -46,6 +46,8 @@ class RunRecord:
     """Aimed at by `--repeats auto`."""
     throttled: tuple[int, ...] = ()
     """Timed blocks during which the device was slowed down."""
+    sm_mhz: tuple[int | None, ...] = ()
+    """The SM clock just after each timed block."""
     set_aside: tuple[int, ...] = ()
     """Those of them that were run again and do not count."""
 
