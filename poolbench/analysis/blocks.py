@@ -101,7 +101,7 @@ def _columns(axes: Iterable[Axes]) -> list[list[str]]:
 
 def _values_text(values: Sequence[str], hit: Sequence[str]) -> str:
     """`128MiB or less` where the values have an order and the hits are one end of it."""
-    orders = [(order, value) for value in values if (order := _order(value)) is not None]
+    orders = [(order, value) for value in values if (order := order_of(value)) is not None]
     if len(orders) == len(values) and len(hit) > 1:
         ordered = [value for _, value in sorted(orders)]
         if set(ordered[: len(hit)]) == set(hit):
@@ -112,7 +112,7 @@ def _values_text(values: Sequence[str], hit: Sequence[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def _order(text: str) -> float | None:
+def order_of(text: str) -> float | None:
     """A number to sort an axis value by; `none` and `max` are without limit."""
     if text in ("none", "max"):
         return float("inf")

@@ -11,7 +11,7 @@ from poolbench.cli.calibrate import calibrate
 from poolbench.cli.files import check, schema
 from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
-from poolbench.cli.look import compare, export, show
+from poolbench.cli.look import advise, compare, export, show
 from poolbench.cli.probe import probe
 from poolbench.cli.run import run
 from poolbench.cli.words import doctor, explain, list_all
@@ -56,7 +56,7 @@ def poolbench(
     """
 
 
-for command in (run, check, schema, show, export, compare):
+for command in (run, check, schema, show, advise, export, compare):
     app.command()(command)
 app.command("list")(list_all)
 app.command()(doctor)

@@ -1,4 +1,4 @@
-"""`show`, `export` and `compare`: results that are there already."""
+"""`show`, `advise`, `export` and `compare`: results that are there already."""
 
 from __future__ import annotations
 
@@ -40,6 +40,24 @@ def show(
     print_legend(console, records)
 
 
+def advise(directory: Results) -> None:
+    """Say which attribute set to use, and what would do more.
+
+    Each sentence rests on figures of the run; what it does not decide, it says.
+    """
+    from poolbench.analysis.advice import advise as advice_on
+    from poolbench.render.advice import print_advice
+    from poolbench.render.console import for_data, line
+    from poolbench.results.store import read, runs_in
+
+    console = for_data()
+    for index, path in enumerate(runs_in(directory)):
+        if index:
+            line(console)
+        record = read(path)
+        print_advice(console, record, advice_on(record))
+
+
 def export(
     directory: Results,
     file: Annotated[
@@ -47,7 +65,7 @@ def export(
         typer.Argument(help="Written by its ending: .csv, .json, .md, .nvbench.json, .bench.txt."),
     ],
 ) -> None:
-    """Write results for spreadsheets, reports and other people's comparison tools.
+    """Write results for spreadsheets, reports and other tools.
 
     .nvbench.json is for `nvbench-compare-robust`, .bench.txt for Go's `benchstat`.
 

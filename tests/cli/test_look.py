@@ -188,3 +188,13 @@ def test_compare_lays_out_what_it_is_told_to(cli: Cli, tmp_path: Path) -> None:
     refused = cli("compare", "run", "--row", "size")
     assert refused.code == 2
     assert "pool.max_size" in refused.err
+
+
+def test_advise_speaks_of_each_run(cli: Cli, tmp_path: Path) -> None:
+    """Where its figures come from, then what they advise."""
+    put(tmp_path / "out" / "a", hand_over(BackendKind.CUDA))
+    put(tmp_path / "out" / "b", hand_over(BackendKind.MODEL))
+    ended = cli("advise", "out")
+    assert ended.code == 0
+    assert ended.out.count("Keep allow_internal_dependencies on") == 2
+    assert ended.out.count("Predicted, not measured:") == 1

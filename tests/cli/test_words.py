@@ -24,6 +24,7 @@ COMMANDS = (
     "check",
     "schema",
     "show",
+    "advise",
     "export",
     "compare",
     "list",
