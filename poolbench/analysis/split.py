@@ -18,11 +18,12 @@ held what it needs, or the plain latency of the device.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
-from poolbench.domain import OUTCOMES, Baseline, Issue, Outcome, StreamKind
+from poolbench.analysis.causes import Ahead, Iteration
+from poolbench.domain import OUTCOMES, Issue, Outcome
 from poolbench.plan import steps as st
 from poolbench.plan.plan import Plan
 from poolbench.trace import NONE, LatchOpening, StepTrace, Trace
@@ -55,7 +56,6 @@ PARTS = tuple(Part)
 _BRACKETED = (st.Alloc, st.Free, st.Memcpy, st.Memset)
 """Their span begins with an event that the host records just before the call."""
 
-_IMPLICIT = (StreamKind.BLOCKING, StreamKind.PER_THREAD_DEFAULT)
 _MAPPED = frozenset(OUTCOMES.index(one) for one in (Outcome.GROWN, Outcome.REMAPPED))
 _INTERNAL = OUTCOMES.index(Outcome.INTERNAL_DEPENDENCY)
 
@@ -74,64 +74,13 @@ def split_iterations(plan: Plan, trace: Trace) -> tuple[IterationSplit, ...]:
     """Of each iteration that ended; empty for a run without steps."""
     if trace.steps is None or not plan.n_steps:
         return ()
-    order = _Order(plan)
+    ahead = Ahead(plan)
     found = []
     for iteration, makespan in enumerate(trace.makespan_ns.tolist()):
         if makespan != NONE:
-            walk = _Walk(plan, order, trace.steps, trace.latches, iteration)
+            walk = _Walk(plan, ahead, trace.steps, trace.latches, iteration)
             found.append(walk.run(makespan))
     return tuple(found)
-
-
-class _Order:
-    """What stands ahead of what, step by step of one iteration."""
-
-    def __init__(self, plan: Plan) -> None:
-        steps = plan.steps
-        self.ahead = [NONE] * len(steps)
-        """The step ahead in the same stream."""
-        self.record_of = [NONE] * len(steps)
-        """Of a wait: the record that it waits for.  Of a synchronisation with an event likewise."""
-        self.last: list[dict[int, int]] = []
-        """Before each host step that synchronises: stream -> its last step."""
-        self.last_at: dict[int, dict[int, int]] = {}
-        self.partners: list[tuple[int, ...]] = _partners(plan)
-        last: dict[int, int] = {}
-        records: dict[int, int] = {}
-        for index, step in enumerate(steps):
-            if isinstance(step, st.Wait | st.SyncEvent):
-                self.record_of[index] = records.get(step.event, NONE)
-            if isinstance(step, st.SyncStream | st.SyncDevice | st.Free):
-                self.last_at[index] = dict(last)
-            if isinstance(step, st.DEVICE_STEPS):
-                self.ahead[index] = last.get(step.stream, NONE)
-                if self.partners[step.stream]:
-                    self.last_at[index] = dict(last)
-                last[step.stream] = index
-                if isinstance(step, st.Record):
-                    records[step.event] = index
-
-
-def _partners(plan: Plan) -> list[tuple[int, ...]]:
-    """By stream: those that it waits for by their kinds alone."""
-    kinds = [spec.kind for spec in plan.streams]
-    legacy = [k for k, kind in enumerate(kinds) if kind is StreamKind.LEGACY_DEFAULT]
-    implicit = [k for k, kind in enumerate(kinds) if kind in _IMPLICIT]
-    found: list[tuple[int, ...]] = []
-    for kind in kinds:
-        if kind is StreamKind.LEGACY_DEFAULT:
-            found.append(tuple(implicit))
-        else:
-            found.append(tuple(legacy) if kind in _IMPLICIT else ())
-    return found
-
-
-@dataclass(slots=True)
-class _Causes:
-    """What a start can have waited for: ends of steps, and latches."""
-
-    rows: list[int] = field(default_factory=list)
-    opened_ns: list[int] = field(default_factory=list)
 
 
 class _Walk:
@@ -140,41 +89,31 @@ class _Walk:
     def __init__(
         self,
         plan: Plan,
-        order: _Order,
+        ahead: Ahead,
         steps: StepTrace,
         latches: tuple[LatchOpening, ...],
         iteration: int,
     ) -> None:
         self._plan = plan
-        self._order = order
-        first = iteration * plan.n_steps
-        rows = slice(first, first + plan.n_steps)
-        self._first = first
-        self._host_begin: list[int] = steps.host_begin_ns[rows].tolist()
-        self._host_end: list[int] = steps.host_end_ns[rows].tolist()
-        self._begin: list[int] = steps.device_begin_ns[rows].tolist()
-        self._end: list[int] = steps.device_end_ns[rows].tolist()
-        self._outcome: list[int] = steps.outcome[rows].tolist()
-        self._n_failures: list[int] = steps.n_failures[rows].tolist()
-        self._calls = [k for k, begin in enumerate(self._host_begin) if begin != NONE]
-        self._at_call = {index: at for at, index in enumerate(self._calls)}
-        self._opened = {one.row - first: one.opened_ns for one in latches if one.row >= first}
-        self._start = min((self._host_begin[k] for k in self._calls), default=0)
+        self._at = at = Iteration(plan, ahead, steps, latches, iteration)
+        self._calls = [k for k, begin in enumerate(at.host_begin) if begin != NONE]
+        self._place = {index: k for k, index in enumerate(self._calls)}
+        self._start = min((at.host_begin[k] for k in self._calls), default=0)
         if plan.issue is Issue.AHEAD:
-            ahead = [one.opened_ns for one in latches if one.row == NONE]
-            self._start = ahead[min(iteration, len(ahead) - 1)] if ahead else self._start
+            opened = [one.opened_ns for one in latches if one.row == NONE]
+            self._start = opened[min(iteration, len(opened) - 1)] if opened else self._start
         self._now = self._start
         self._parts: dict[Part, int] = dict.fromkeys(PARTS, 0)
         self._waits: dict[int, int] = {}
 
     def run(self, makespan_ns: int) -> IterationSplit:
         """The closing event comes after the last work, and after the last call of the host."""
-        ended = [k for k, end in enumerate(self._end) if end != NONE]
-        last = max(ended, key=self._end.__getitem__, default=NONE)
+        ended = [k for k, end in enumerate(self._at.end) if end != NONE]
+        last = max(ended, key=self._at.end.__getitem__, default=NONE)
         call = self._calls[-1] if self._calls else NONE
-        end_ns = self._end[last] if last != NONE else self._start
-        if call != NONE and self._host_end[call] > end_ns:
-            end_ns, last = self._host_end[call], NONE
+        end_ns = self._at.end[last] if last != NONE else self._start
+        if call != NONE and self._at.host_end[call] > end_ns:
+            end_ns, last = self._at.host_end[call], NONE
         self._now = max(self._start, end_ns)
         length = self._now - self._start
         self._follow(last, NONE if last != NONE else call)
@@ -191,7 +130,7 @@ class _Walk:
 
     def _follow(self, step: int, call: int) -> None:
         """The walk.  Each step and each call is visited once at most, so it ends."""
-        left = 2 * (len(self._end) + len(self._calls)) + 2
+        left = 2 * (len(self._at.end) + len(self._calls)) + 2
         while self._now > self._start and left:
             left -= 1
             if step != NONE:
@@ -206,13 +145,13 @@ class _Walk:
 
     def _through_step(self, index: int) -> tuple[int, int]:
         """Back over a step; (step, NONE) or (NONE, call) that comes before it."""
-        self._give(Part.CONTENTION, self._end[index])
+        self._give(Part.CONTENTION, self._at.end[index])
         kind = self._plan.steps[index]
-        begin, issued = self._begin[index], self._host_end[index]
+        begin, issued = self._at.begin[index], self._at.host_end[index]
         if isinstance(kind, st.Alloc | st.Free):
-            if isinstance(kind, st.Alloc) and self._outcome[index] == _INTERNAL:
+            if isinstance(kind, st.Alloc) and self._at.outcome[index] == _INTERNAL:
                 waited = self._give(Part.INSERTED_WAIT, max(begin, min(issued, self._now)))
-                self._waits[self._first + index] = waited
+                self._waits[self._at.first + index] = waited
             if issued > begin:
                 # The stream had nothing ahead: its two events stand around the host's call.
                 self._give(Part.CONTENTION, issued)
@@ -225,11 +164,10 @@ class _Walk:
     def _before(self, index: int) -> tuple[int, int]:
         """What the start of a step waited for last."""
         now = self._now
-        causes = _Causes()
-        self._collect(index, causes, set())
-        rows = [row for row in causes.rows if self._end[row] <= now]
-        row = max(rows, key=self._end.__getitem__, default=NONE)
-        ended = self._end[row] if row != NONE else self._start
+        causes = self._at.causes_of(index)
+        rows = [row for row in causes.rows if self._at.end[row] <= now]
+        row = max(rows, key=self._at.end.__getitem__, default=NONE)
+        ended = self._at.end[row] if row != NONE else self._start
         issued = self._issued(index, now)
         opened = max((time for time in causes.opened_ns if time <= now), default=NONE)
         if opened > max(ended, issued):
@@ -238,109 +176,45 @@ class _Walk:
         if issued >= ended:
             self._give(Part.CONTENTION, issued)
             return NONE, index
-        is_own = self._stream(row) == self._stream(index)
+        is_own = self._at.stream_of(row) == self._at.stream_of(index)
         self._give(Part.CONTENTION if is_own else Part.EXPLICIT_WAIT, ended)
         return row, NONE
 
     def _issued(self, index: int, now: int) -> int:
         """When the device could know of a step."""
-        if isinstance(self._plan.steps[index], _BRACKETED) or self._host_end[index] > now:
-            return self._host_begin[index]
-        return self._host_end[index]
-
-    def _stream(self, index: int) -> int:
-        stream: int = getattr(self._plan.steps[index], "stream", NONE)
-        return stream
-
-    def _collect(self, index: int, causes: _Causes, seen: set[int]) -> None:
-        """The last timed step ahead in the stream, and what waits on the way to it lead to."""
-        for at in self._back(index):
-            if at in seen:
-                return
-            seen.add(at)
-            for partner in self._order.partners[self._stream(at)]:
-                other = self._order.last_at.get(at, {}).get(partner, NONE)
-                if other != NONE:
-                    self._collect_from(other, causes, seen)
-            if isinstance(self._plan.steps[at], st.Wait):
-                record = self._order.record_of[at]
-                if record != NONE:
-                    self._collect_from(record, causes, seen)
-            elif isinstance(self._plan.steps[at], st.Hold):
-                if at in self._opened:
-                    causes.opened_ns.append(self._opened[at])
-            elif at != index and self._end[at] != NONE:
-                causes.rows.append(at)
-                return
-
-    def _collect_from(self, index: int, causes: _Causes, seen: set[int]) -> None:
-        """As if something stood right behind `index`."""
-        if self._end[index] != NONE:
-            causes.rows.append(index)
-        else:
-            self._collect(index, causes, seen)
-
-    def _back(self, index: int) -> Iterator[int]:
-        while index != NONE:
-            yield index
-            index = self._order.ahead[index]
+        if isinstance(self._plan.steps[index], _BRACKETED) or self._at.host_end[index] > now:
+            return self._at.host_begin[index]
+        return self._at.host_end[index]
 
     # --- on the host ------------------------------------------------------------------------
 
     def _call_at(self, time_ns: int) -> int:
         """The call that the host was in, or had made last."""
-        return max((k for k in self._calls if self._host_begin[k] <= time_ns), default=NONE)
+        return max((k for k in self._calls if self._at.host_begin[k] <= time_ns), default=NONE)
 
     def _through_call(self, index: int) -> tuple[int, int]:
         """Back over a call, as far as the host's time of it lies before `_now`."""
-        self._give(Part.HOST_OWN, self._host_end[index])
-        waited_for = self._waited_for(index)
+        self._give(Part.HOST_OWN, self._at.host_end[index])
+        waited_for = self._at.awaited_by(index, until=self._now)
         if waited_for != NONE:
             is_free = isinstance(self._plan.steps[index], st.Free)
             part = Part.HOST_CALL if is_free else Part.EXPLICIT_WAIT
-            self._give(part, self._end[waited_for])
+            self._give(part, self._at.end[waited_for])
             return waited_for, NONE
-        self._give(self._part_of(index), self._host_begin[index])
-        at = self._at_call[index]
-        if at == 0:
+        self._give(self._part_of(index), self._at.host_begin[index])
+        place = self._place[index]
+        if place == 0:
             self._give(Part.REST, self._start)
             return NONE, NONE
-        return NONE, self._calls[at - 1]
+        return NONE, self._calls[place - 1]
 
     def _part_of(self, index: int) -> Part:
         step = self._plan.steps[index]
         if isinstance(step, st.HostWork):
             return Part.HOST_OWN
         if isinstance(step, st.Alloc):
-            if self._n_failures[index]:
+            if self._at.n_failures[index]:
                 return Part.RETRY
-            if self._outcome[index] in _MAPPED:
+            if self._at.outcome[index] in _MAPPED:
                 return Part.GROWTH
         return Part.HOST_CALL
-
-    def _is_plain_free(self, step: st.Step) -> bool:
-        """`cuMemFree`, which waits for all work of the device."""
-        return isinstance(step, st.Free) and self._plan.case.row is Baseline.CUDAMALLOC
-
-    def _waited_for(self, index: int) -> int:
-        """The step whose end a synchronising call waited for, `NONE` if it waited for nothing."""
-        step = self._plan.steps[index]
-        if isinstance(step, st.Memcpy) and step.is_pageable:
-            candidates = [index]
-        elif isinstance(step, st.SyncEvent):
-            record = self._order.record_of[index]
-            candidates = [record] if record != NONE else []
-        elif isinstance(step, st.SyncStream):
-            streams = {step.stream, *self._order.partners[step.stream]}
-            last = self._order.last_at[index]
-            candidates = [row for stream, row in last.items() if stream in streams]
-        elif isinstance(step, st.SyncDevice) or self._is_plain_free(step):
-            candidates = list(self._order.last_at[index].values())
-        else:
-            return NONE
-        causes = _Causes()
-        for row in candidates:
-            self._collect_from(row, causes, set())
-        begin = self._host_begin[index]
-        rows = [row for row in causes.rows if begin < self._end[row] <= self._now]
-        return max(rows, key=self._end.__getitem__, default=NONE)
