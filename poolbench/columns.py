@@ -167,11 +167,25 @@ COLUMNS: tuple[Column, ...] = (
     ),
     _column("used_high_bytes", "used", Unit.BYTES, "High mark of the bytes that were allocated."),
     _column(
+        "asked_high_bytes",
+        "asked",
+        Unit.BYTES,
+        "Most bytes that were asked for and not yet freed, in the order of the host's calls; what "
+        "is reserved beyond it is waste.",
+    ),
+    _column(
         "overlap",
         "overlap",
         Unit.RATIO,
         "Busy time (kernels, copies, memsets) summed over streams / makespan, traced pass: 1 = one "
         "thing at a time.",
+    ),
+    _column(
+        "lost_overlap_us",
+        "lost overlap",
+        Unit.MICROSECONDS,
+        "Time for which two streams could have had work running together, were every step to start "
+        "as soon as the scenario lets it, and did not: summed over pairs of streams, traced pass.",
     ),
     _column(
         "path_work_us",

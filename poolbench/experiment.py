@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from poolbench import __version__
+from poolbench.analysis.detail import Traced, examine
 from poolbench.analysis.expectations import evaluate
 from poolbench.analysis.findings import find
 from poolbench.analysis.outcomes import classify
 from poolbench.analysis.precision import are_precise, controls_of
-from poolbench.analysis.split import IterationSplit, split_iterations
 from poolbench.backends.base import Backend
 from poolbench.domain import Case, Pass, Status
 from poolbench.errors import DeviceFailed, ExitCode, Interrupted, PoolbenchError
@@ -146,7 +146,7 @@ class _Ledger:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._plans = {plan.case: plan for plan in experiment.plans}
         self._traces: dict[Case, list[Trace]] = {}
-        self._splits: dict[Case, tuple[IterationSplit, ...]] = {}
+        self._examined: dict[Case, Traced] = {}
         self._results: dict[Case, CaseResult] = {}
         self._next_write_s = 0.0
         self._deadline_s = time.monotonic() + effort.time_limit_s
@@ -174,7 +174,7 @@ class _Ledger:
         traces = self._traces.setdefault(trace.case, [])
         traces.append(trace)
         if trace.steps is not None:
-            self._splits[trace.case] = split_iterations(plan, trace)
+            self._examined[trace.case] = examine(plan, trace, event_floor_ns=floors.event_pair_ns)
         self._results[trace.case] = self._found(trace.case)
         # A new case is on disk at once; what more repetitions add to it may wait a moment.
         if len(traces) == 1 or time.monotonic() >= self._next_write_s:
@@ -186,7 +186,7 @@ class _Ledger:
             self._traces[case],
             floors=self._before.floors,
             set_aside=self._set_aside,
-            splits=self._splits.get(case),
+            examined=self._examined.get(case),
         )
 
     def end_block(self, block: Block) -> None:

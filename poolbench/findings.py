@@ -43,6 +43,89 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallTimes:
+    """The host's time in calls of one kind, over all of them or over those of the first iteration.
+
+    `n_blocked` of them returned only when work of the device was over.
+    """
+
+    kind: str
+    is_first_iteration: bool
+    n: int
+    median_us: float
+    p95_us: float
+    p99_us: float
+    max_us: float
+    total_us: float
+    n_blocked: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPair:
+    """Two streams, the mean of the steady iterations: how long both had work running, and how long
+    they could have had, were every step to start as soon as the scenario lets it."""
+
+    first: str
+    second: str
+    both_us: float
+    could_us: float
+
+    @property
+    def lost_us(self) -> float:
+        return max(0.0, self.could_us - self.both_us)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serialised:
+    """Two steps that ran one after the other although the scenario lets them run together.
+
+    `lost_us` is the time for which they could have, summed over `n` such pairs of all iterations;
+    `cause` says what kept the later one from starting.
+    """
+
+    first: str
+    first_line: int
+    first_stream: str
+    second: str
+    second_line: int
+    second_stream: str
+    cause: str
+    n: int
+    lost_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedAllocation:
+    """Allocations of one place in the scenario that failed, `n` of them; also those that a retry
+    got through.
+
+    The bytes are those of the failure with the largest usable run: free in the pool, in one run of
+    addresses, and in one run that the stream could have had without waiting.
+    """
+
+    allocation: str
+    line: int
+    n: int
+    asked: int
+    free: int
+    largest_run: int
+    usable_run: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """What only a traced run can tell, beyond the row of the table."""
+
+    calls: tuple[CallTimes, ...] = ()
+    pairs: tuple[StreamPair, ...] = ()
+    serialised: tuple[Serialised, ...] = ()
+    """The worst first, a few of them."""
+    failed: tuple[FailedAllocation, ...] = ()
+    asked_high_bytes: int | None = None
+    """The most that was asked for and not yet freed, in the order of the host's calls."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectationResult:
     """One line of `expect` against one case; `found` says what was seen instead."""
 
@@ -103,6 +186,9 @@ class Findings:
     path_host_own_us: float | None = None
     path_contention_us: float | None = None
     path_rest_us: float | None = None
+    lost_overlap_us: float | None = None
+    """Summed over all pairs of streams."""
+    asked_high_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,4 +208,6 @@ class CaseResult:
     """The same of the A/A control, where this case has one."""
     waits: tuple[InsertedWait, ...] = ()
     failure: Failure | None = None
+    detail: Detail | None = None
+    """`None` without a traced run, and in results of an older poolbench."""
     expectations: tuple[ExpectationResult, ...] = ()

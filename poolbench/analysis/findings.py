@@ -18,7 +18,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from poolbench.analysis.split import PARTS, IterationSplit, split_iterations
+from poolbench.analysis.detail import Traced, examine
+from poolbench.analysis.split import PARTS, IterationSplit
 from poolbench.analysis.statistics import iqr_us, max_us, median_us, min_us
 from poolbench.analysis.verdict import failure_of, reason_of, status_of, traced_of
 from poolbench.domain import OUTCOMES, AttributeSet, Baseline, Outcome, Pass, Status
@@ -50,12 +51,12 @@ def find(
     *,
     floors: Floors,
     set_aside: Collection[int] = (),
-    splits: Sequence[IterationSplit] | None = None,
+    examined: Traced | None = None,
 ) -> CaseResult:
     """Everything that the traces of one case (timed, traced and control, no warm-ups) show.
 
-    `set_aside` are timed blocks whose times do not count.  `splits` are those of the traced run, if
-    they are known already.
+    `set_aside` are timed blocks whose times do not count.  `examined` is what `detail.examine`
+    found in the traced run, if that is known already.
     """
     status = status_of(traces)
     failure = failure_of(plan, traces) if status is not Status.OK else None
@@ -64,21 +65,22 @@ def find(
     has_run = any(trace.status not in (Status.SKIPPED, Status.UNSUPPORTED) for trace in traces)
     waits: tuple[InsertedWait, ...] = ()
     if traced is not None and traced.steps is not None:
-        if splits is None:
-            splits = split_iterations(plan, traced)
-        waits = inserted_waits(plan, traced.steps, splits, event_floor_ns=floors.event_pair_ns)
+        if examined is None:
+            examined = examine(plan, traced, event_floor_ns=floors.event_pair_ns)
+        waits = inserted_waits(
+            plan, traced.steps, examined.splits, event_floor_ns=floors.event_pair_ns
+        )
     return CaseResult(
         case=plan.case,
         release_threshold=plan.release_threshold if is_pool else None,
         status=status,
         reason=reason_of(plan, traces, status, failure),
-        findings=_findings(plan, traces, traced, waits, set_aside, splits or ())
-        if has_run
-        else None,
+        findings=_findings(plan, traces, traced, waits, set_aside, examined) if has_run else None,
         samples_us=samples_us(traces, Pass.TIMED, set_aside),
         control_us=samples_us(traces, Pass.CONTROL, set_aside),
         waits=waits,
         failure=failure,
+        detail=examined.detail if examined is not None else None,
     )
 
 
@@ -159,7 +161,7 @@ def _findings(
     traced: Trace | None,
     waits: tuple[InsertedWait, ...],
     set_aside: Collection[int],
-    splits: Sequence[IterationSplit],
+    examined: Traced | None,
 ) -> Findings:
     timed = [
         trace
@@ -213,16 +215,23 @@ def _findings(
         tracing_ratio=_tracing_ratio(traced, makespan),
         n_latch_timeouts=max(sum(one.by_watchdog for one in trace.latches) for trace in traces),
         n_corrupt_bytes=_n_corrupt(plan, traces),
-        **_path(traced, splits),
+        asked_high_bytes=examined.detail.asked_high_bytes if examined is not None else None,
+        **_of_traced(traced, examined),
     )
 
 
-def _path(traced: Trace | None, splits: Sequence[IterationSplit]) -> dict[str, float]:
-    """`path_<part>_us`: the mean of the steady iterations of a traced run that ended ok."""
-    if traced is None or traced.status is not Status.OK or not splits:
+def _of_traced(traced: Trace | None, examined: Traced | None) -> dict[str, float]:
+    """`path_<part>_us` and `lost_overlap_us`: means of the steady iterations of a traced run that
+    ended ok."""
+    if traced is None or traced.status is not Status.OK or examined is None:
         return {}
-    steady = splits[1:] if len(splits) > 1 else splits
-    return {
+    found: dict[str, float] = {}
+    if examined.detail.pairs:
+        found["lost_overlap_us"] = sum(pair.lost_us for pair in examined.detail.pairs)
+    steady = examined.splits[1:] or examined.splits
+    if not steady:
+        return found
+    return found | {
         f"path_{part}_us": sum(split.parts[part] for split in steady) / len(steady) / 1000
         for part in PARTS
     }

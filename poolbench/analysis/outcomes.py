@@ -79,7 +79,7 @@ def _issued_allocs(plan: Plan, steps: StepTrace) -> list[int]:
     return [first + step for first in firsts for step in allocs if is_there[first + step]]
 
 
-def _rounded(size: int) -> int:
+def rounded(size: int) -> int:
     return max(BLOCK, -(-size // BLOCK) * BLOCK)
 
 
@@ -104,7 +104,7 @@ class _Reading:
         self._evidence = evidence
         self._users = LastUsers()
         self._blocks = LastUsers()
-        self._chunks = Chunks(_reserved_by_prime(plan), _rounded(plan.prime) if plan.prime else 0)
+        self._chunks = Chunks(_reserved_by_prime(plan), rounded(plan.prime) if plan.prime else 0)
         self._host_knows_until = 0
 
     def read(self) -> list[tuple[int, Outcome, int]]:
@@ -133,7 +133,7 @@ class _Reading:
 
     def _block(self, row: int, size: int) -> tuple[int, int]:
         begin = int(self._evidence.steps.address[row])
-        return begin, begin + _rounded(size)
+        return begin, begin + rounded(size)
 
     def _free(self, row: int, step: Free) -> None:
         plan = self._evidence.plan

@@ -34,6 +34,14 @@ def median_us(values_ns: Sequence[int]) -> float | None:
     return _quartile_ns(sorted(values_ns), 2) / 4000
 
 
+def percentile_us(values_ns: Sequence[int], percent: int) -> float | None:
+    """The smallest value that is no less than `percent` of all of them (nearest rank)."""
+    if not values_ns:
+        return None
+    rank = max(1, -(-len(values_ns) * percent // 100))
+    return sorted(values_ns)[rank - 1] / 1000
+
+
 def iqr_us(values_ns: Sequence[int]) -> float | None:
     """The interquartile range in microseconds; `None` for fewer than two values."""
     if len(values_ns) < 2:

@@ -11,9 +11,10 @@ from poolbench.cli.calibrate import calibrate
 from poolbench.cli.files import check, schema
 from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
-from poolbench.cli.look import advise, compare, export, show
+from poolbench.cli.look import advise, compare, export
 from poolbench.cli.probe import probe
 from poolbench.cli.run import run
+from poolbench.cli.show import show
 from poolbench.cli.words import doctor, explain, list_all
 
 EPILOG = """\b

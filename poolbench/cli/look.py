@@ -1,46 +1,17 @@
-"""`show`, `advise`, `export` and `compare`: results that are there already."""
+"""`advise`, `export` and `compare`: results that are there already."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from poolbench.cli.options import ResultsArgument
 from poolbench.errors import BadUsage, ExitCode
 
-if TYPE_CHECKING:
-    from poolbench.results.record import RunRecord
 
-Results = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A results directory, or one that holds several.")
-]
-
-
-def show(
-    directory: Results,
-    wide: Annotated[
-        bool, typer.Option("--wide", help="One table, however wide; do not fold it.")
-    ] = False,
-) -> None:
-    """Show the results of a run again."""
-    from poolbench.analysis.answer import answer
-    from poolbench.render.console import for_data, line
-    from poolbench.render.run import print_legend, print_run
-    from poolbench.results.store import read, runs_in
-
-    console = for_data()
-    records: list[RunRecord] = []
-    for path in runs_in(directory):
-        if records:
-            line(console)
-        record = read(path)
-        records.append(record)
-        print_run(console, record, sentences=answer(record), directory=path, is_wide=wide)
-    print_legend(console, records)
-
-
-def advise(directory: Results) -> None:
+def advise(directory: ResultsArgument) -> None:
     """Say which attribute set to use, and what would do more.
 
     Each sentence rests on figures of the run; what it does not decide, it says.
@@ -59,7 +30,7 @@ def advise(directory: Results) -> None:
 
 
 def export(
-    directory: Results,
+    directory: ResultsArgument,
     file: Annotated[
         Path,
         typer.Argument(help="Written by its ending: .csv, .json, .md, .nvbench.json, .bench.txt."),
@@ -83,7 +54,7 @@ def export(
 
 
 def compare(
-    directory: Results,
+    directory: ResultsArgument,
     other: Annotated[
         Path | None, typer.Argument(metavar="OTHER", help="A second run, case by case.")
     ] = None,

@@ -6,56 +6,18 @@ size that is equal is written once, one that is not as `first → second`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from poolbench.analysis.comparison import Comparison, Judgement, Pair, Quantity
 from poolbench.columns import BY_KEY, Unit
-from poolbench.domain import Case, row_name
+from poolbench.domain import row_name
 from poolbench.findings import CaseResult
+from poolbench.results.layout import Columns, scale_of
 from poolbench.results.numbers import (
     ABSENT,
-    Scale,
-    count_scale,
     ratio_scale,
-    size_scale,
-    time_scale,
 )
-from poolbench.results.table import Block, Table, TableColumn, TableRow, axes_text
-
-_Draw = Callable[[int], str]
-"""The text of a column in the k-th row."""
-
-
-class _Columns:
-    """Columns and how to write their cells, collected one by one."""
-
-    def __init__(self) -> None:
-        self.columns: list[TableColumn] = []
-        self.draws: list[_Draw] = []
-
-    def add(
-        self, group: int, header: tuple[str, ...], draw: _Draw, *, scale: Scale | None = None
-    ) -> None:
-        self.columns.append(
-            TableColumn(
-                key="status" if header == ("status",) else "",
-                header=header,
-                unit=scale.unit if scale else "",
-                is_number=scale is not None,
-                group=group,
-            )
-        )
-        self.draws.append(draw)
-
-    def table(self, cases: Sequence[Case]) -> Table:
-        blocks: dict[str, list[TableRow]] = {}
-        for k, case in enumerate(cases):
-            row = TableRow(status="", cells=tuple(draw(k) for draw in self.draws))
-            blocks.setdefault(axes_text(case), []).append(row)
-        return Table(
-            columns=tuple(self.columns),
-            blocks=tuple(Block(title=name, rows=tuple(rows)) for name, rows in blocks.items()),
-        )
+from poolbench.results.table import Table, axes_text
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -74,7 +36,7 @@ def _within(comparison: Comparison) -> Table:
         if pair.first.case not in own
     }
     shown = [result for result in results if result.case in own]
-    found = _Columns()
+    found = Columns()
     found.add(-1, ("row",), lambda k: row_name(shown[k].case.row))
     _mark_predictions(found, comparison)
     found.add(0, ("status",), lambda k: shown[k].status.value)
@@ -84,10 +46,10 @@ def _within(comparison: Comparison) -> Table:
         _add_judgement(found, judged, group=at + 1, against=("over", base))
     for at in range(1, len(comparison.pairs[0].quantities) if comparison.pairs else 0):
         _add_own(found, [own[result.case] for result in shown], at=at, group=len(bases) + at)
-    return found.table([result.case for result in shown])
+    return found.table([axes_text(result.case) for result in shown])
 
 
-def _mark_predictions(found: _Columns, comparison: Comparison) -> None:
+def _mark_predictions(found: Columns, comparison: Comparison) -> None:
     """A row copied out of the table still says who made it."""
     kinds = dict.fromkeys((comparison.first.backend.value, comparison.second.backend.value))
     if comparison.first.is_predicted or comparison.second.is_predicted:
@@ -105,14 +67,14 @@ def _judgement(pair: Pair | None) -> Judgement | None:
 def _between(comparison: Comparison) -> Table:
     """A row for each pair: A is the first run, B the second."""
     pairs = comparison.pairs
-    found = _Columns()
+    found = Columns()
     found.add(-1, ("row",), lambda k: row_name(pairs[k].second.case.row))
     _mark_predictions(found, comparison)
     found.add(0, ("status",), lambda k: _statuses(pairs[k].first, pairs[k].second))
     _add_judgement(found, [pair.judgement for pair in pairs], group=1, against=("B", "over A"))
     for at in range(len(pairs[0].quantities) if pairs else 0):
         _add_both(found, [pair.quantities[at] for pair in pairs], group=at + 2)
-    return found.table([pair.second.case for pair in pairs])
+    return found.table([axes_text(pair.second.case) for pair in pairs])
 
 
 def _statuses(first: CaseResult, second: CaseResult) -> str:
@@ -122,7 +84,7 @@ def _statuses(first: CaseResult, second: CaseResult) -> str:
 
 
 def _add_judgement(
-    found: _Columns,
+    found: Columns,
     judged: Sequence[Judgement | None],
     *,
     group: int,
@@ -154,18 +116,18 @@ def _add_judgement(
     found.add(group, ("verdict",), verdict)
 
 
-def _add_own(found: _Columns, rows: Sequence[Sequence[Quantity]], *, at: int, group: int) -> None:
+def _add_own(found: Columns, rows: Sequence[Sequence[Quantity]], *, at: int, group: int) -> None:
     if not rows:
         return
     key = rows[0][at].key
-    scale = _scale(key, [row[at].second for row in rows])
+    scale = scale_of(key, [row[at].second for row in rows])
     found.add(group, (BY_KEY[key].title,), lambda k: scale.text(rows[k][at].second), scale=scale)
 
 
-def _add_both(found: _Columns, quantities: Sequence[Quantity], *, group: int) -> None:
+def _add_both(found: Columns, quantities: Sequence[Quantity], *, group: int) -> None:
     key = quantities[0].key
     name = BY_KEY[key].title
-    scale = _scale(key, [value for one in quantities for value in (one.first, one.second)])
+    scale = scale_of(key, [value for one in quantities for value in (one.first, one.second)])
     if BY_KEY[key].unit is Unit.MICROSECONDS:
         found.add(group, (name, "A"), lambda k: scale.text(quantities[k].first), scale=scale)
         found.add(group, ("B",), lambda k: scale.text(quantities[k].second), scale=scale)
@@ -177,13 +139,3 @@ def _add_both(found: _Columns, quantities: Sequence[Quantity], *, group: int) ->
         return first if one.first == one.second else f"{first} → {second}"
 
     found.add(group, (name,), both, scale=scale)
-
-
-def _scale(key: str, values: Sequence[float | None]) -> Scale:
-    match BY_KEY[key].unit:
-        case Unit.MICROSECONDS:
-            return time_scale(values)
-        case Unit.BYTES:
-            return size_scale(values)
-        case _:
-            return count_scale()

@@ -168,3 +168,14 @@ def read_samples(directory: Path) -> pd.DataFrame:
 def read_steps(directory: Path) -> pd.DataFrame:
     """`steps.csv`, likewise."""
     return _read(directory / STEPS)
+
+
+def read_makespans(directory: Path) -> dict[str, list[tuple[float | None, ...]]]:
+    """Key of a case -> by iteration, the makespans (us) of its timed runs that ended ok."""
+    frame = read_samples(directory)
+    timed = frame[(frame["pass"] == "timed") & (frame["status"] == "ok")]
+    found: dict[str, list[tuple[float | None, ...]]] = {}
+    for key, of_case in timed.groupby("case", sort=False):
+        by_iteration = of_case.groupby("iteration")["makespan_ns"]
+        found[str(key)] = [tuple((values.dropna() / 1000).tolist()) for _, values in by_iteration]
+    return found

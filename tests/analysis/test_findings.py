@@ -113,11 +113,15 @@ def test_every_field_of_findings() -> None:
         "tracing_ratio": pytest.approx(738 / 615),
         "n_latch_timeouts": 2,
         "n_corrupt_bytes": 0,
+        "asked_high_bytes": 64 * MIB,
     }
     findings = result.findings
     assert findings is not None
+    assert findings.lost_overlap_us is None or findings.lost_overlap_us >= 0
     of_path = {name for name in (field.name for field in fields(Findings)) if "path_" in name}
-    assert set(expected) | of_path == {field.name for field in fields(Findings)}
+    assert set(expected) | of_path | {"lost_overlap_us"} == {
+        field.name for field in fields(Findings)
+    }
     assert sum(getattr(findings, name) for name in of_path) == pytest.approx(738.0)
     assert {name: getattr(findings, name) for name in expected} == expected
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,3 +199,33 @@ def test_advise_speaks_of_each_run(cli: Cli, tmp_path: Path) -> None:
     assert ended.code == 0
     assert ended.out.count("Keep allow_internal_dependencies on") == 2
     assert ended.out.count("Predicted, not measured:") == 1
+
+
+def test_views_look_at_the_traced_runs(cli: Cli, tmp_path: Path) -> None:
+    """Every view of a real directory of the model; by default the row with everything on."""
+    assert cli("run", "pressure", "--backend", "model", "--output", "out").code == 0
+    ended = cli("show", "out", "--calls", "--streams", "--memory", "--iterations")
+    assert ended.code == 0
+    assert "alloc, memory mapped" in ended.out
+    assert "inserted wait" in ended.out
+    assert "every run has one iteration" in ended.out
+    assert "\n000 " not in ended.out
+    some = cli("show", "out", "--memory", "--attributes", "000", "--filter", "pool.max_size=64MiB")
+    assert "Allocations that failed" in some.out
+    assert "\n111 " not in some.out
+
+
+def test_iterations_one_by_one(cli: Cli, tmp_path: Path) -> None:
+    """The first one pays for growth."""
+    assert cli("run", "release-threshold", "--backend", "model", "--output", "out").code == 0
+    ended = cli("show", "out", "--iterations")
+    assert re.search(r"\n111 +0 +[0-9.]+", ended.out)
+    assert re.search(r"\n111 +1 +[0-9.]+", ended.out)
+
+
+def test_show_only_some_cases(cli: Cli, tmp_path: Path) -> None:
+    """The page, with the rows that were asked for."""
+    put(tmp_path / "out" / "a", hand_over(BackendKind.CUDA))
+    ended = cli("show", "out", "--attributes", "111")
+    assert "\n111 " in ended.out
+    assert "\n000 " not in ended.out

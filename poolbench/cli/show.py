@@ -1,0 +1,132 @@
+"""`poolbench show`: a run that is there already, as a whole or looked at closely."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from poolbench.cli.options import FilterOption, ResultsArgument, RowsOption
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from poolbench.findings import CaseResult
+    from poolbench.render.details import View
+    from poolbench.results.record import RunRecord
+
+
+def show(
+    directory: ResultsArgument,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="Host time by kind of call; calls that blocked.")
+    ] = False,
+    streams: Annotated[
+        bool, typer.Option("--streams", help="What ran together, and what could have.")
+    ] = False,
+    memory: Annotated[
+        bool, typer.Option("--memory", help="Peaks, waste, and what failed allocations met.")
+    ] = False,
+    iterations: Annotated[
+        bool, typer.Option("--iterations", help="The makespan of each iteration.")
+    ] = False,
+    attributes: RowsOption = None,
+    filters: FilterOption = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="One table, however wide; do not fold it.")
+    ] = False,
+) -> None:
+    """Show the results of a run again, or look closely at them.
+
+    Without a view: the page that `run` printed. Views show the row with everything on, unless
+    --attributes names rows.
+    """
+    from poolbench.cli.parsing import read_filters
+    from poolbench.render.details import View
+
+    chosen = {
+        View.CALLS: calls,
+        View.STREAMS: streams,
+        View.MEMORY: memory,
+        View.ITERATIONS: iterations,
+    }
+    views = [view for view, is_on in chosen.items() if is_on]
+    wanted = read_filters(filters or [])
+    if views:
+        _views(directory, views, attributes, wanted, is_wide=wide)
+    else:
+        _page(directory, attributes, wanted, is_wide=wide)
+
+
+def _page(
+    directory: ResultsArgument,
+    attributes: list[str] | None,
+    wanted: Callable[[CaseResult], bool],
+    *,
+    is_wide: bool,
+) -> None:
+    from poolbench.analysis.answer import answer
+    from poolbench.render.console import for_data, line
+    from poolbench.render.run import print_legend, print_run
+    from poolbench.results.store import read, runs_in
+
+    console = for_data()
+    records: list[RunRecord] = []
+    for path in runs_in(directory):
+        if records:
+            line(console)
+        record = _only(read(path), attributes, wanted)
+        records.append(record)
+        print_run(console, record, sentences=answer(record), directory=path, is_wide=is_wide)
+    print_legend(console, records)
+
+
+def _only(
+    record: RunRecord, attributes: list[str] | None, wanted: Callable[[CaseResult], bool]
+) -> RunRecord:
+    """The record with these cases alone, as if no others had been asked for."""
+    from dataclasses import replace
+
+    kept = tuple(one for one in _of_rows(record.cases, attributes) if wanted(one))
+    if len(kept) == len(record.cases):
+        return record
+    return replace(record, cases=kept, n_planned=len(kept))
+
+
+def _of_rows(
+    results: tuple[CaseResult, ...], attributes: list[str] | None
+) -> tuple[CaseResult, ...]:
+    from poolbench.plan.cases import select_rows
+
+    if not attributes:
+        return results
+    rows = set(select_rows(attributes))
+    return tuple(one for one in results if one.case.row in rows)
+
+
+def _views(
+    directory: ResultsArgument,
+    views: list[View],
+    attributes: list[str] | None,
+    wanted: Callable[[CaseResult], bool],
+    *,
+    is_wide: bool,
+) -> None:
+    from poolbench.render.console import for_data, line
+    from poolbench.render.details import default_rows, print_views
+    from poolbench.results.store import read, runs_in
+
+    console = for_data()
+    for index, path in enumerate(runs_in(directory)):
+        if index:
+            line(console)
+        record = read(path)
+        chosen = _of_rows(record.cases, attributes) if attributes else default_rows(record)
+        print_views(
+            console,
+            record,
+            directory=path,
+            views=views,
+            results=[one for one in chosen if wanted(one)],
+            is_wide=is_wide,
+        )
