@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from poolbench.analysis.answer import PREDICTED
 from poolbench.analysis.attribute_sentences import is_internal_exercised
-from poolbench.analysis.blocks import Block, blocks_of, makespan_of, order_of
+from poolbench.analysis.blocks import Block, blocks_of, makespan_of, order_of, where_text
 from poolbench.analysis.comparison import Judgement, Verdict, Yardstick, floor_of, judge
 from poolbench.analysis.factorial import factorial_sentences
 from poolbench.analysis.quantities import say_count, say_size, say_us
@@ -20,7 +19,7 @@ from poolbench.analysis.sentences import listed
 from poolbench.analysis.statistics import SAME_SHARE
 from poolbench.domain import AttributeSet, Baseline, Status, row_name
 from poolbench.findings import CaseResult, InsertedWait
-from poolbench.results.record import RunRecord
+from poolbench.results.record import PREDICTED, RunRecord
 
 MATTERS = 0.05
 """Parts of the critical path below this share of it are not worth a word."""
@@ -63,6 +62,45 @@ def advise(record: RunRecord) -> tuple[Advice, ...]:
     if record.is_predicted:
         found[0] = replace(found[0], text=f"{PREDICTED} {found[0].text}")
     return tuple(found)
+
+
+def shortened(record: RunRecord) -> tuple[str, ...]:
+    """One sentence, for the end of a table: which row to use where.  Nothing where no block
+    decides."""
+    blocks = [block for block in blocks_of(record) if block.pools]
+    chosen: dict[str, list[Block]] = {}
+    for block in blocks:
+        name = _best_row(record, block)
+        if name is not None:
+            chosen.setdefault(name, []).append(block)
+    if not chosen:
+        return ()
+    bases = {row_name(block.default_like.case.row) for block in blocks if block.default_like}
+    parts = []
+    for name, where in chosen.items():
+        verb = "keep" if name in bases else "use"
+        place = where_text(blocks, where).removeprefix("only ")
+        parts.append(f"{verb} {name}{f' {place}' if place else ''}")
+    return (f"Advice: {'; '.join(parts)}. More of it: poolbench advise.",)
+
+
+def _best_row(record: RunRecord, block: Block) -> str | None:
+    """The fastest row that is decidedly faster than the one with everything on; that one, if none
+    is and all are judged; else `None`."""
+    base = block.default_like
+    if base is None or base.status is not Status.OK:
+        return None
+    others = [one for one in block.pools if one.status is Status.OK and one is not base]
+    failed = [one for one in block.pools if one.status is Status.OUT_OF_MEMORY]
+    held = Yardstick(floor=floor_of(block), n_compared=max(1, len(others)))
+    judged = [
+        (judge(base, one, is_exact=record.is_predicted, yardstick=held), one) for one in others
+    ]
+    faster = [(found.ratio or 1.0, one) for found, one in judged if found.verdict is Verdict.FASTER]
+    if faster:
+        return row_name(min(faster, key=lambda one: one[0])[1].case.row)
+    is_decided = all(found.verdict is not Verdict.UNDECIDED for found, _ in judged)
+    return row_name(base.case.row) if is_decided and (judged or failed) else None
 
 
 def _open(text: str) -> Advice:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from poolbench.analysis.advice import shortened
 from poolbench.analysis.attribute_sentences import (
     attribute_effects,
     cost_of_internal,
@@ -18,17 +19,15 @@ from poolbench.analysis.sentences import capital, listed, pools_of, span, tail
 from poolbench.analysis.statistics import SAME_SHARE, are_same
 from poolbench.domain import AttributeSet, Baseline, Status, row_name
 from poolbench.findings import CaseResult, InsertedWait
-from poolbench.results.record import RunRecord
+from poolbench.results.record import PREDICTED, RunRecord
 
 MAX_SENTENCES = 4
-
-PREDICTED = "Predicted, not measured:"
 
 _NO_ANSWER = (Status.ERROR, Status.TIMEOUT, Status.UNSUPPORTED, Status.SKIPPED)
 
 
 def answer(record: RunRecord) -> tuple[str, ...]:
-    """One to four sentences, the most serious first."""
+    """One to four sentences, the most serious first, and one of advice."""
     blocks = blocks_of(record)
     if not blocks:
         return ("No case has been run: there is no answer.",)
@@ -45,6 +44,7 @@ def answer(record: RunRecord) -> tuple[str, ...]:
         *_against_ideal(blocks, is_exact=is_exact),
         *_growth(blocks),
     ][:MAX_SENTENCES] or ["No row with a pool has been run: this says nothing about attributes."]
+    sentences += shortened(record)
     if record.is_predicted:
         sentences[0] = f"{PREDICTED} {sentences[0]}"
     return tuple(sentences)

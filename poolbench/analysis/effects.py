@@ -1,7 +1,7 @@
 """What one attribute changes, all else equal.
 
 Pure.  Two rows that differ in one attribute alone are a pair; an attribute changes nothing where
-every pair has the same status, the same outcomes, and makespans that cannot be told apart.
+every pair has the same status, the same outcomes, and the same makespan.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from enum import Enum, auto
 
 from poolbench.analysis.blocks import Block, makespan_of
+from poolbench.analysis.comparison import Verdict, Yardstick, floor_of, judge
 from poolbench.analysis.selection import ATTRIBUTES
-from poolbench.analysis.statistics import are_same
 from poolbench.domain import AttributeSet, Status
 from poolbench.findings import CaseResult, Findings
 
@@ -20,7 +20,7 @@ class Effect(Enum):
     NONE = auto()
     CHANGES = auto()
     UNDECIDED = auto()
-    """Same status and outcomes, but too few repetitions to tell the times apart."""
+    """Same status and outcomes, but the times decide nothing."""
     BY_CHANCE = auto()
     """Outcomes differ, but only as they also do from run to run: in what opportunistic reuse found
     complete at the moment, or not."""
@@ -49,13 +49,17 @@ def pairs(block: Block, attribute: str) -> Iterator[tuple[CaseResult, CaseResult
 
 def effect_of(block: Block, attribute: str, *, is_exact: bool) -> Effect | None:
     """`None` where the run has no pair of rows that differ in this attribute alone."""
-    found = [compare_rows(off, on, is_exact=is_exact) for off, on in pairs(block, attribute)]
+    both = list(pairs(block, attribute))
+    held = Yardstick(floor=floor_of(block), n_compared=len(both))
+    found = [compare_rows(off, on, is_exact=is_exact, held=held) for off, on in both]
     if not found:
         return None
     return next(effect for effect in _STRONGEST_FIRST if effect in found)
 
 
-def compare_rows(left: CaseResult, right: CaseResult, *, is_exact: bool) -> Effect:
+def compare_rows(
+    left: CaseResult, right: CaseResult, *, is_exact: bool, held: Yardstick | None = None
+) -> Effect:
     if left.status is not right.status:
         return Effect.CHANGES
     if left.findings is None or right.findings is None:
@@ -65,12 +69,15 @@ def compare_rows(left: CaseResult, right: CaseResult, *, is_exact: bool) -> Effe
         is_chance = can_be_chance and _settled(left.findings) == _settled(right.findings)
         return Effect.BY_CHANCE if is_chance else Effect.CHANGES
     first, second = makespan_of(left, is_exact=is_exact), makespan_of(right, is_exact=is_exact)
-    if first is None or second is None:
-        both_failed = left.status is Status.OUT_OF_MEMORY and first is None and second is None
-        return Effect.NONE if both_failed else Effect.UNDECIDED
-    if not (first.is_enough and second.is_enough):
-        return Effect.UNDECIDED
-    return Effect.NONE if are_same(first, second) else Effect.CHANGES
+    if first is None and second is None and left.status is Status.OUT_OF_MEMORY:
+        return Effect.NONE
+    match judge(left, right, is_exact=is_exact, yardstick=held).verdict:
+        case Verdict.SAME:
+            return Effect.NONE
+        case Verdict.UNDECIDED:
+            return Effect.UNDECIDED
+        case _:
+            return Effect.CHANGES
 
 
 def _are_opportunistic(*results: CaseResult) -> bool:

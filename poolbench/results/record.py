@@ -18,6 +18,10 @@ FORMAT_VERSION = 1
 """
 
 
+PREDICTED = "Predicted, not measured:"
+"""How every text begins that rests on the model's figures."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """`backend_reason` says why this backend was taken.  `before` and `after` are the environment

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from poolbench.analysis.advice import Topic, advise
-from poolbench.analysis.answer import PREDICTED
 from poolbench.domain import BackendKind, Status
 from poolbench.findings import CaseResult
-from poolbench.results.record import RunRecord
+from poolbench.results.record import PREDICTED, RunRecord
 from tests.analysis.records import FAILURE, record_of, result_of, wait_of
 
 EIGHT = tuple(f"{k:03b}" for k in range(8))

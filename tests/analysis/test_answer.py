@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from poolbench.analysis.answer import MAX_SENTENCES, PREDICTED, answer
+from poolbench.analysis.answer import MAX_SENTENCES, answer
 from poolbench.domain import BackendKind, Status
 from poolbench.findings import CaseResult
+from poolbench.results.record import PREDICTED
 from tests.analysis.records import FAILURE, record_of, result_of, wait_of
 
 EIGHT = tuple(f"{k:03b}" for k in range(8))
@@ -47,6 +48,7 @@ def test_waits_and_failures_are_told_with_their_places() -> None:
         "64MiB in use in a pool of 64MiB (rows 000 010 100 110).",
         "Follow and opportunistic change nothing here: same outcomes, times within the noise.",
         "Rows with a pool that ended ok take 2.00 times as long as preallocated memory.",
+        "Advice: keep 111. More of it: poolbench advise.",
     )
 
 
@@ -65,6 +67,7 @@ def test_what_was_not_exercised_is_not_claimed() -> None:
         "Follow and opportunistic change nothing here: same outcomes, times within the noise.",
         SILENT,
         "Rows with a pool take as long as preallocated memory, within the noise.",
+        "Advice: keep 111. More of it: poolbench advise.",
     )
 
 
@@ -73,8 +76,7 @@ def test_two_repetitions_leave_times_undecided() -> None:
     results = [result_of(row, 505.0, None, repeats=2) for row in ("preallocated", *EIGHT)]
     sentences = answer(record_of(results))
     assert sentences[0] == (
-        "Follow and opportunistic: same outcomes; whether the times differ is undecided "
-        "(fewer than 3 repetitions)."
+        "Follow and opportunistic: same outcomes; whether the times differ is undecided."
     )
     assert sentences[2] == "Times are undecided: fewer than 3 repetitions."
 
@@ -85,7 +87,7 @@ def test_noise_hides_a_difference() -> None:
     loud = [result_of(row, 100.0 if row[0] == "1" else 106.0, 4.0) for row in EIGHT]
     assert "Follow changes status or times." in answer(record_of(quiet))
     assert any(
-        sentence.startswith("Follow and opportunistic change nothing")
+        sentence.startswith("Follow and opportunistic: same outcomes; whether the times differ is")
         for sentence in answer(record_of(loud))
     )
 
@@ -177,7 +179,7 @@ def test_faults_come_first() -> None:
 
 
 def test_there_is_always_an_answer_and_never_a_long_one() -> None:
-    """One to four sentences, whatever the record holds."""
+    """One to four sentences and one of advice, whatever the record holds."""
     records = [
         record_of([]),
         record_of([result_of("preallocated")]),
@@ -187,7 +189,7 @@ def test_there_is_always_an_answer_and_never_a_long_one() -> None:
     ]
     for record in records:
         sentences = answer(record)
-        assert 1 <= len(sentences) <= MAX_SENTENCES
+        assert 1 <= len(sentences) <= MAX_SENTENCES + 1
         assert all(sentence.endswith(".") for sentence in sentences)
 
 
@@ -229,4 +231,19 @@ def test_several_axes_that_decide_are_all_named() -> None:
         "Against preallocated memory: 1.10 times as long at best (every row, n 1, m x), "
         "3.00 at worst (every row, n 2, m y).",
         "The pool grew 1 to 9 times; the most, in every row, only where n is 2 and m is y.",
+        "Advice: keep 111. More of it: poolbench advise.",
     )
+
+
+def test_advice_closes_the_answer() -> None:
+    """Which row where; nothing where nothing is decided."""
+    results = [
+        *pressure("128MiB", 9, 9800.0, 7600.0),
+        *pressure("64MiB", 45, 19700.0, 20800.0),
+    ]
+    assert answer(record_of(results))[-1] == (
+        "Advice: use 110 where pool.max_size is 128MiB; keep 111 where pool.max_size is 64MiB. "
+        "More of it: poolbench advise."
+    )
+    open_ = [result_of(row, 505.0, None, repeats=1) for row in EIGHT]
+    assert not any("Advice" in sentence for sentence in answer(record_of(open_)))
