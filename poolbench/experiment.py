@@ -17,7 +17,7 @@ from poolbench import __version__
 from poolbench.analysis.detail import Traced, examine
 from poolbench.analysis.expectations import evaluate
 from poolbench.analysis.findings import find
-from poolbench.analysis.outcomes import classify
+from poolbench.analysis.outcomes import with_outcomes
 from poolbench.analysis.precision import are_precise, controls_of
 from poolbench.backends.base import Backend
 from poolbench.domain import Case, Pass, Status
@@ -25,12 +25,11 @@ from poolbench.errors import DeviceFailed, ExitCode, Interrupted, PoolbenchError
 from poolbench.findings import CaseResult
 from poolbench.measure import Block, Course, OnProgress, measure, planned_blocks
 from poolbench.plan.names import text_of
-from poolbench.plan.plan import Plan
 from poolbench.prepare import Experiment
 from poolbench.results import samples, store
 from poolbench.results.environment import Environment
 from poolbench.results.record import RunRecord
-from poolbench.trace import NONE, StepTrace, Trace
+from poolbench.trace import Trace
 
 _WRITE_SHARE = 10
 """With no new case, run.json is rewritten when this many times the time that it took last has
@@ -167,7 +166,7 @@ class _Ledger:
         plan = self._plans[trace.case]
         floors = self._before.floors
         if trace.steps is not None:
-            steps = _classified(plan, trace.steps, event_floor_ns=floors.event_pair_ns)
+            steps = with_outcomes(plan, trace.steps, event_floor_ns=floors.event_pair_ns)
             trace = replace(trace, steps=steps)
             samples.append_steps(self._directory, plan, steps)
         samples.append_sample(self._directory, trace)
@@ -275,13 +274,6 @@ class _Ledger:
     def _n_timed(self) -> int:
         """Timed blocks that count, so far; as many as asked for before the first is over."""
         return self._n_blocks - len(self._set_aside) or self._effort.repeats
-
-
-def _classified(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:
-    """With outcomes: the backend's own where it knows them, else told from the trace."""
-    if (steps.outcome != NONE).any():
-        return steps
-    return classify(plan, steps, event_floor_ns=event_floor_ns)
 
 
 _RESULTS = frozenset({Status.OK, Status.OUT_OF_MEMORY, Status.CORRUPTED})

@@ -70,6 +70,13 @@ def classify(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:
     return replace(steps, outcome=outcome, waited_for=waited_for)
 
 
+def with_outcomes(plan: Plan, steps: StepTrace, *, event_floor_ns: int) -> StepTrace:
+    """The backend's own outcomes where it knows them, else told from the trace."""
+    if (steps.outcome != NONE).any():
+        return steps
+    return classify(plan, steps, event_floor_ns=event_floor_ns)
+
+
 def _issued_allocs(plan: Plan, steps: StepTrace) -> list[int]:
     """Baseline rows: allocations that were issued, or that have an address without a call."""
     n_steps = plan.n_steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from poolbench.errors import BadUsage
@@ -71,3 +71,11 @@ def read_axes(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
             )
         axes[name] = tuple(part.strip() for part in value.split(",") if part.strip())
     return axes
+
+
+def without_limit(sets: dict[str, str], axes: Mapping[str, object]) -> dict[str, str]:
+    """For `--find-limit`, which sets the limit itself.  Raises `BadUsage` if the user does."""
+    name = "pool.max_size"
+    if name in sets or name in axes:
+        raise BadUsage(f"--find-limit sets {name} itself", hint=f"leave {name} out")
+    return {**sets, name: "none"}

@@ -10,7 +10,7 @@ import typer
 
 from poolbench.backends.select import Choice
 from poolbench.cli.options import BackendOption, ProfileOption
-from poolbench.cli.parsing import AUTO, read_axes, read_repeats, read_sets
+from poolbench.cli.parsing import AUTO, read_axes, read_repeats, read_sets, without_limit
 from poolbench.cli.report import report_problems
 from poolbench.cli.session import (
     DEFAULT_OUTPUT,
@@ -105,6 +105,14 @@ def run(
         bool,
         typer.Option("--once", help="One timed run of each case, nothing else: for a profiler."),
     ] = False,
+    find_limit: Annotated[
+        bool,
+        typer.Option(
+            "--find-limit",
+            help="Find the smallest pool.max_size of each row without a failure, and without a "
+            "wait, instead of timing.",
+        ),
+    ] = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Print the cases and their steps; run nothing.")
     ] = False,
@@ -124,6 +132,8 @@ def run(
 
     rows = select_rows(attributes or [])
     set_values, axis_values = read_sets(sets or []), read_axes(axes or [])
+    if find_limit:
+        set_values = without_limit(set_values, axis_values)
     loaded = load_all(scenarios)
     experiments = prepare(loaded.scenarios, rows=rows, sets=set_values, axes=axis_values, seed=seed)
     if loaded.warnings:
@@ -149,6 +159,11 @@ def run(
         command=("poolbench", *sys.argv[1:]),
         is_wide=wide,
     )
-    code = measure_all(session)
+    if find_limit:
+        from poolbench.cli.limits import find_all
+
+        code = find_all(session)
+    else:
+        code = measure_all(session)
     if code is not ExitCode.DONE:
         raise typer.Exit(int(code))

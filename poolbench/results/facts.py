@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from poolbench.analysis.blocks import blocks_of
 from poolbench.analysis.comparison import control_of
+from poolbench.domain import BackendKind
 from poolbench.results.environment import ClockState, Environment
 from poolbench.results.record import RunRecord
 
@@ -15,8 +16,11 @@ PREDICTED = "predicted, not measured"
 
 def source(record: RunRecord) -> str:
     """`measured on NVIDIA H200, driver 580.159.04`, or that nothing was measured."""
-    where = record.before
-    if record.is_predicted:
+    return environment_title(record.before)
+
+
+def environment_title(where: Environment) -> str:
+    if not BackendKind(where.backend).is_measured:
         return f"PREDICTED by the model, not measured: {where.device}"
     return f"measured on {where.device}, driver {where.driver}"
 
