@@ -147,6 +147,7 @@ class _Ledger:
         self._traces: dict[Case, list[Trace]] = {}
         self._examined: dict[Case, Traced] = {}
         self._results: dict[Case, CaseResult] = {}
+        self._stale: set[Case] = set()
         self._next_write_s = 0.0
         self._deadline_s = time.monotonic() + effort.time_limit_s
         self._course: Course | None = None
@@ -174,10 +175,16 @@ class _Ledger:
         traces.append(trace)
         if trace.steps is not None:
             self._examined[trace.case] = examine(plan, trace, event_floor_ns=floors.event_pair_ns)
-        self._results[trace.case] = self._found(trace.case)
+        self._stale.add(trace.case)
         # A new case is on disk at once; what more repetitions add to it may wait a moment.
         if len(traces) == 1 or time.monotonic() >= self._next_write_s:
             self.write(after=None)
+
+    def _refresh(self) -> None:
+        """What the traces come to, of those cases that have new ones."""
+        for case in self._stale:
+            self._results[case] = self._found(case)
+        self._stale.clear()
 
     def _found(self, case: Case) -> CaseResult:
         return find(
@@ -199,7 +206,7 @@ class _Ledger:
         self._throttled.append(block.repetition)
         if len(self._set_aside) < MAX_SET_ASIDE:
             self._set_aside.add(block.repetition)
-            self._results = {case: self._found(case) for case in self._traces}
+            self._stale.update(self._traces)
 
     def wants_more(self) -> bool:
         """Another block: for one that was set aside, or because a row is not precise enough."""
@@ -210,11 +217,13 @@ class _Ledger:
             return False
         if time.monotonic() >= self._deadline_s:
             return False
+        self._refresh()
         return not are_precise(tuple(self._results.values()), effort.precision)
 
     def note(self, course: Course) -> None:
         """Say of a case which of its runs are missing."""
         self._course = course
+        self._refresh()
         for gone in course.given_up:
             result = self._results[gone.case]
             runs = "1 run was" if gone.n_dropped == 1 else f"{gone.n_dropped} runs were"
@@ -223,6 +232,7 @@ class _Ledger:
 
     def judge(self) -> None:
         """Compare everything with what the scenario expects."""
+        self._refresh()
         runs = [
             (plan, self._traced(plan.case), self._results[plan.case])
             for plan in self._experiment.plans
@@ -237,6 +247,7 @@ class _Ledger:
 
     def write(self, *, after: Environment | None) -> RunRecord:
         started = time.monotonic()
+        self._refresh()
         record = self._record(after)
         store.write_record(self._directory, record)
         ended = time.monotonic()

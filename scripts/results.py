@@ -1,11 +1,11 @@
 """Measure on this machine's GPU into results/<gpu>-<driver>/: all parts, or those that are named.
 
-    python scripts/results.py [scenarios] [probe] [fuzz] [calibration]
+    python scripts/results.py [scenarios] [self-test] [probe] [fuzz] [calibration]
 
-scenarios: every shipped one; probe: the driver's rules; fuzz: a thousand random scenarios, to
-which the model is held; calibration: a profile for the model.  What is there of a part already is
-replaced, but only once the part is whole.  Exits as `poolbench run` does; with 3 where there is no
-GPU.
+scenarios: every shipped one; self-test: effects of known size; probe: the driver's rules; fuzz: a
+thousand random scenarios, to which the model is held; calibration: a profile for the model.  What
+is there of a part already is replaced, but only once the part is whole.  Exits as `poolbench run`
+does; with 3 where there is no GPU.
 """
 
 from __future__ import annotations
@@ -62,6 +62,13 @@ def scenarios(making: Path, final: Path) -> int:
     return code
 
 
+def self_test(making: Path, final: Path) -> int:
+    planted = ("run", "self-test/planted", "--attributes", "111", "--repeats", "1000")
+    waits = ("run", "self-test/known-waits", "--attributes", "preallocated,all")
+    codes = [poolbench(*command, "--output", str(making)) for command in (planted, waits)]
+    return _put(max(codes), making, final / "self-test")
+
+
 def probe(making: Path, final: Path) -> int:
     code = poolbench("probe", "--backend", "cuda", "--save", str(making))
     return _put(code, making, final / "probe")
@@ -93,6 +100,7 @@ def poolbench(*arguments: str) -> int:
 
 PARTS: dict[str, Callable[[Path, Path], int]] = {
     "scenarios": scenarios,
+    "self-test": self_test,
     "probe": probe,
     "fuzz": fuzz,
     "calibration": calibration,

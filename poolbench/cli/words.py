@@ -12,16 +12,13 @@ def list_all() -> None:
     from poolbench.backends.model import profile_file
     from poolbench.render.catalogue import print_catalogue
     from poolbench.render.console import for_data
-    from poolbench.scenario.find import CALIBRATE, PROBE, calibrations, probes, shipped
+    from poolbench.scenario.find import FOLDERS, shipped, within
     from poolbench.scenario.load import load
 
     print_catalogue(
         for_data(),
         [load(path) for path in shipped()],
-        of_commands={
-            PROBE: [path.stem for path in probes()],
-            CALIBRATE: [path.stem for path in calibrations()],
-        },
+        folders={name: [path.stem for path in within(name)] for name in FOLDERS},
         profiles=profile_file.shipped(),
     )
 

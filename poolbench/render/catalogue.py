@@ -22,10 +22,10 @@ def print_catalogue(
     console: Console,
     scenarios: Sequence[Scenario],
     *,
-    of_commands: Mapping[str, Sequence[str]],
+    folders: Mapping[str, Sequence[str]],
     profiles: Sequence[str],
 ) -> None:
-    """`of_commands`: command -> the names of the scenarios that it runs."""
+    """`folders`: folder -> the names of the scenarios in it."""
     _section(
         console,
         "Scenarios (poolbench run NAME)",
@@ -33,8 +33,8 @@ def print_catalogue(
     )
     _section(
         console,
-        "Scenarios of other commands (poolbench run COMMAND/NAME)",
-        [(f"{command}/", ", ".join(names)) for command, names in of_commands.items()],
+        "Scenarios that commands and tests run (poolbench run FOLDER/NAME)",
+        [(f"{folder}/", ", ".join(names)) for folder, names in folders.items()],
     )
     combinations = " ".join(row.name for row in COMBINATIONS)
     digits = "follow_event_dependencies, allow_opportunistic, allow_internal_dependencies"

@@ -12,8 +12,8 @@ from pathlib import Path
 from poolbench.errors import BadUsage
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-PROBE, CALIBRATE = "probe", "calibrate"
-"""Folders of the scenarios that commands of these names run; as names they are `probe/NAME`."""
+PROBE, CALIBRATE, SELF_TEST = FOLDERS = ("probe", "calibrate", "self-test")
+"""Folders of scenarios that are not for show; as names they are `probe/NAME`."""
 
 
 def folder() -> Path:
@@ -29,18 +29,22 @@ def shipped() -> tuple[Path, ...]:
 
 def probes() -> tuple[Path, ...]:
     """The scenarios of `poolbench probe`, by name."""
-    return tuple(sorted((folder() / PROBE).glob("*.yaml")))
+    return within(PROBE)
 
 
 def calibrations() -> tuple[Path, ...]:
     """The scenarios of `poolbench calibrate`, by name."""
-    return tuple(sorted((folder() / CALIBRATE).glob("*.yaml")))
+    return within(CALIBRATE)
+
+
+def within(name: str) -> tuple[Path, ...]:
+    """The scenarios of one of `FOLDERS`, by name."""
+    return tuple(sorted((folder() / name).glob("*.yaml")))
 
 
 def _by_name() -> dict[str, Path]:
     known = {found.stem: found for found in shipped()}
-    known |= {f"{PROBE}/{found.stem}": found for found in probes()}
-    return known | {f"{CALIBRATE}/{found.stem}": found for found in calibrations()}
+    return known | {f"{name}/{found.stem}": found for name in FOLDERS for found in within(name)}
 
 
 def find(name_or_path: str) -> Path:
@@ -56,7 +60,7 @@ def find(name_or_path: str) -> Path:
     if path.is_dir():
         raise BadUsage(f"{name_or_path} is a directory", hint="name its files: DIR/*.yaml")
     known = _by_name()
-    is_ours = name_or_path.startswith((f"{PROBE}/", f"{CALIBRATE}/"))
+    is_ours = name_or_path.startswith(tuple(f"{name}/" for name in FOLDERS))
     is_name = is_ours or os.sep not in name_or_path
     is_bare = is_name and path.suffix not in (".yaml", ".yml")
     if is_bare and name_or_path in known:
@@ -69,4 +73,4 @@ def find(name_or_path: str) -> Path:
 
 def _bare(path: Path) -> str:
     parent = path.parent.name
-    return f"{parent}/{path.stem}" if parent in (PROBE, CALIBRATE) else path.stem
+    return f"{parent}/{path.stem}" if parent in FOLDERS else path.stem

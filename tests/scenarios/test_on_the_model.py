@@ -17,12 +17,13 @@ from poolbench.findings import CaseResult
 from poolbench.measure import measure
 from poolbench.plan.build import build_plan
 from poolbench.plan.cases import cases
+from poolbench.scenario.find import SELF_TEST, within
 from poolbench.scenario.load import load, load_text
 from poolbench.scenario.scenario import Scenario
 from poolbench.trace import Trace
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "scenarios").glob("*.yaml"))
+FILES = sorted([*(ROOT / "scenarios").glob("*.yaml"), *within(SELF_TEST)])
 EXAMPLES = [
     example
     for document in ("docs/scenario-language.md", "README.md")
