@@ -109,6 +109,7 @@ def conduct(
             on_progress=on_progress,
             controls=controls_of(experiment.plans) if backend.kind.is_measured else (),
             on_block=ledger.end_block,
+            on_warm=ledger.end_warmup,
             wants_more=ledger.wants_more,
         )
         ledger.note(course)
@@ -150,7 +151,7 @@ class _Ledger:
         self._stale: set[Case] = set()
         self._next_write_s = 0.0
         self._deadline_s = time.monotonic() + effort.time_limit_s
-        self._course: Course | None = None
+        self._warmup: tuple[int, bool | None] = (0, None)
         self._n_blocks = 0
         self._sm_mhz: list[int | None] = []
         self._throttled: list[int] = []
@@ -195,6 +196,9 @@ class _Ledger:
             examined=self._examined.get(case),
         )
 
+    def end_warmup(self, n_warmups: int, is_settled: bool | None) -> None:
+        self._warmup = n_warmups, is_settled
+
     def end_block(self, block: Block) -> None:
         """A block during which the device was slowed down is run again, a few times at most; after
         that such blocks count, and are marked."""
@@ -222,7 +226,6 @@ class _Ledger:
 
     def note(self, course: Course) -> None:
         """Say of a case which of its runs are missing."""
-        self._course = course
         self._refresh()
         for gone in course.given_up:
             result = self._results[gone.case]
@@ -267,7 +270,7 @@ class _Ledger:
             started=self._started,
             version=__version__,
             repeats=1 if self._effort.once else self._n_timed(),
-            warmup=0 if self._course is None else self._course.n_warmups,
+            warmup=self._warmup[0],
             axes=tuple(
                 (name, tuple(map(text_of, values))) for name, values in scenario.head.axes.items()
             ),
@@ -275,7 +278,7 @@ class _Ledger:
             before=self._before,
             after=after,
             cases=tuple(self._results[case] for case in self._plans if case in self._results),
-            is_settled=None if self._course is None else self._course.is_settled,
+            is_settled=self._warmup[1],
             precision=self._effort.precision,
             throttled=tuple(self._throttled),
             sm_mhz=tuple(self._sm_mhz),

@@ -117,13 +117,15 @@ def measure(
     on_progress: OnProgress | None = None,
     controls: Collection[Case] = (),
     on_block: Callable[[Block], None] | None = None,
+    on_warm: Callable[[int, bool | None], None] | None = None,
     wants_more: Callable[[], bool] | None = None,
 ) -> Course:
     """Run every plan as often as asked for; hand each trace to `on_trace` as its run ends.
 
     A warm-up is not handed on, unless its case ended in a way that leaves no other trace of it.
     `warmup` `None` goes on until times settle.  `controls` run a second time in each timed block.
-    `on_block` is told of each timed block that is over; after `repeats` of them `wants_more` says
+    `on_warm` is told how the warm-up went (see `Course`), `on_block` of each timed block that is
+    over; after `repeats` of them `wants_more` says
     whether there is to be another.  What the backend raises (`DeviceFailed`) and
     `KeyboardInterrupt` pass through: the traces so far have been handed on.
     """
@@ -133,6 +135,8 @@ def measure(
         loop.run(Block(measured=Pass.TIMED, repetition=1, is_kept=True), has_controls=False)
         return Course(given_up=tuple(loop.given_up), n_warmups=0, is_settled=None, n_blocks=1)
     n_warmups, is_settled = _warm_up(loop, warmup)
+    if on_warm is not None:
+        on_warm(n_warmups, is_settled)
     loop.run(Block(measured=Pass.TRACED, repetition=1, is_kept=True), has_controls=False)
     n_blocks = 0
     while n_blocks < repeats or (wants_more is not None and wants_more()):

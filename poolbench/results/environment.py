@@ -24,11 +24,15 @@ class Floors:
 
     event_pair_ns: two timing events back to back on an idle stream.  clock_error_ns: half the best
     round trip of the host-device ping.  host_call_ns: the cheapest driver call through Python.
+    launch_ns: host time of one launch of a kernel that does nothing.  kernel_ns: what its stamps
+    read.  The last two are 0 in results of an older poolbench.
     """
 
     event_pair_ns: int = 0
     clock_error_ns: int = 0
     host_call_ns: int = 0
+    launch_ns: int = 0
+    kernel_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,11 +79,14 @@ def clocks_text(record: RunRecord) -> str:
 
 def floors_text(environment: Environment) -> str:
     floors = environment.floors
-    return (
-        f"event pair {floors.event_pair_ns / 1000:.2f} us, "
-        f"clocks agree within {floors.clock_error_ns / 1000:.2f} us, "
-        f"host call {floors.host_call_ns / 1000:.2f} us"
-    )
+    known = {
+        "event pair": floors.event_pair_ns,
+        "empty kernel": floors.kernel_ns,
+        "host call": floors.host_call_ns,
+        "launch": floors.launch_ns,
+    }
+    parts = [f"{name} {ns / 1000:.2f} us" for name, ns in known.items() if ns]
+    return ", ".join([*parts, f"clocks agree within {floors.clock_error_ns / 1000:.2f} us"])
 
 
 def effort_text(record: RunRecord) -> str:

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from poolbench.agreement import Agreement, MakespanPair, agreement, ranking
+from poolbench.analysis.split import PARTS
 from poolbench.backends.model.backend import ModelBackend
-from poolbench.results.store import runs_in
+from poolbench.results.store import read, runs_in
 
 ROOT = Path(__file__).parents[2]
 RECORDED = sorted(run for gpu in sorted((ROOT / "results").glob("*-*")) for run in runs_in(gpu))
@@ -116,3 +117,17 @@ def test_ranking_leaves_out_what_is_undecided() -> None:
 def test_there_are_recordings() -> None:
     """The tests above have something to read."""
     assert len(RECORDED) >= 18
+
+
+@pytest.mark.parametrize("run", RECORDED, ids=lambda run: f"{run.parent.name}-{run.name}")
+def test_the_split_of_a_recorded_makespan_adds_up(run: Path) -> None:
+    """What the walk along the critical path leaves unexplained is less than 2 % of each makespan,
+    or less than the 5 us that the outer events take."""
+    for result in read(run).cases:
+        found = result.findings
+        if found is None or found.path_rest_us is None or found.tracing_ratio is None:
+            continue
+        whole = (found.makespan_us_median or 0.0) * found.tracing_ratio
+        parts = [getattr(found, f"path_{part}_us") for part in PARTS]
+        assert sum(parts) == pytest.approx(whole, rel=1e-6)
+        assert abs(found.path_rest_us) <= max(0.02 * whole, 5.0), result.case.key

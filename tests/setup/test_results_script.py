@@ -85,7 +85,7 @@ def test_all_parts_are_made_unless_some_are_named(
         if command == "calibrate":
             where.write_text("{}", "utf-8")
         else:
-            (where / "run").mkdir(parents=True)
+            (where / "run").mkdir(parents=True, exist_ok=True)
         return 0
 
     monkeypatch.setattr(results, "RESULTS", tmp_path)
@@ -93,9 +93,9 @@ def test_all_parts_are_made_unless_some_are_named(
     monkeypatch.setattr(results, "this_machine", lambda: "h200-580")
     monkeypatch.setattr(results, "poolbench", pretend)
     assert results.main([]) == 0
-    assert called == ["run", "probe", "fuzz", "calibrate"]
+    assert called == ["run", "run", "run", "probe", "fuzz", "calibrate"]
     made = sorted(path.name for path in (tmp_path / "h200-580").iterdir())
-    assert made == ["calibration", "fuzz", "probe", "run"]
+    assert made == ["calibration", "fuzz", "probe", "run", "self-test"]
     assert (tmp_path / "h200-580" / "calibration" / "profile.json").exists()
 
 

@@ -152,6 +152,31 @@ class Clock:
         ]
         return round(median(gaps) * 1e6)
 
+    def kernel_floor(self) -> int:
+        """What the two stamps of a kernel that does nothing read (ns, median)."""
+        stamps = fresh_stamps(_N_PAIRS)
+        driver.write_device(self._stamps, stamps.ctypes.data, stamps.nbytes)
+        for at in range(_N_PAIRS):
+            where = ctypes.c_uint64(self._stamps + 16 * at)
+            _launch(self._kernels.function("spin"), self.stream, [where, ctypes.c_uint64(0)])
+        driver.check(driver.cuStreamSynchronize(self.stream), "cuStreamSynchronize")
+        driver.read_device(stamps.ctypes.data, self._stamps, stamps.nbytes)
+        return int(median(int(end) - int(begin) for begin, end in stamps))
+
+    def launch_floor(self, n: int = 200) -> int:
+        """Host time of one launch of a kernel that does nothing (ns, median)."""
+        arguments = [ctypes.c_uint64(0), ctypes.c_uint64(0)]
+        pointers = (ctypes.c_void_p * 2)(*(ctypes.addressof(item) for item in arguments))
+        where = ctypes.addressof(pointers)
+        function, launch = self._kernels.function("spin"), driver.cuLaunchKernel
+        took = []
+        for _ in range(n):
+            begun = time.perf_counter_ns()
+            launch(function, 1, 1, 1, 1, 1, 1, 0, self.stream, where, 0)
+            took.append(time.perf_counter_ns() - begun)
+        driver.check(driver.cuStreamSynchronize(self.stream), "cuStreamSynchronize")
+        return int(median(took))
+
 
 def host_call_floor(n: int = 2000) -> int:
     """The cheapest driver call through Python (ns): a query of an idle stream."""

@@ -45,6 +45,8 @@ class Runner:
             event_pair_ns=clock.event_floor(),
             clock_error_ns=clock.align().error_ns,
             host_call_ns=host_call_floor(),
+            launch_ns=clock.launch_floor(),
+            kernel_ns=clock.kernel_floor(),
         )
 
     @property

@@ -44,6 +44,7 @@ class ModelBackend:
                 event_pair_ns=profile.device.timing_event_ns,
                 clock_error_ns=0,
                 host_call_ns=profile.host.query_ns,
+                launch_ns=profile.host.launch_ns,
             ),
             platform=platform_name(),
             python=python_version(),
