@@ -117,7 +117,8 @@ class _Walk:
         self._now = max(self._start, end_ns)
         length = self._now - self._start
         self._follow(last, NONE if last != NONE else call)
-        self._parts[Part.REST] += makespan_ns - length
+        # Behind the host's last call, only the host keeps the closing event waiting.
+        self._parts[Part.REST if last != NONE else Part.HOST_OWN] += makespan_ns - length
         return IterationSplit(makespan_ns=makespan_ns, parts=self._parts, waits=self._waits)
 
     def _give(self, part: Part, since: int) -> int:

@@ -36,7 +36,7 @@ def found(request: pytest.FixtureRequest) -> Agreement:
 
 def test_outcomes_are_the_recorded_ones(found: Agreement) -> None:
     """Status of every case, outcome of every allocation, and the free that was waited for."""
-    entries = [one for one in KNOWN["outcome"] if one["scenario"] == found.scenario]
+    entries = [one for one in KNOWN.get("outcome", []) if one["scenario"] == found.scenario]
     matched: Counter[int] = Counter()
     strange = []
     for difference in found.differences:
@@ -54,7 +54,7 @@ def test_outcomes_are_the_recorded_ones(found: Agreement) -> None:
 
 def test_long_makespans_are_within_15_percent(found: Agreement) -> None:
     """Where every kernel lasts 50 us or more."""
-    entries = [one for one in KNOWN["makespan"] if one["scenario"] == found.scenario]
+    entries = [one for one in KNOWN.get("makespan", []) if one["scenario"] == found.scenario]
     matched: Counter[int] = Counter()
     strange = []
     for pair in found.makespans:
