@@ -23,6 +23,16 @@ def read_repeats(text: str | None) -> int | None:
     return int(text)
 
 
+def read_precision(text: str) -> float:
+    """`--precision 1%` as 0.01."""
+    from poolbench.analysis.gate import read_share
+
+    share = read_share(text, "--precision")
+    if not 0 < share <= 1:
+        raise BadUsage(f"--precision {text[:60]}: expected more than 0 % and at most 100 %")
+    return share
+
+
 def _split(option: str, text: str, example: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():

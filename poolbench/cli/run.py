@@ -10,7 +10,14 @@ import typer
 
 from poolbench.backends.select import Choice
 from poolbench.cli.options import BackendOption, ProfileOption
-from poolbench.cli.parsing import AUTO, read_axes, read_repeats, read_sets, without_limit
+from poolbench.cli.parsing import (
+    AUTO,
+    read_axes,
+    read_precision,
+    read_repeats,
+    read_sets,
+    without_limit,
+)
 from poolbench.cli.report import report_problems
 from poolbench.cli.session import (
     DEFAULT_OUTPUT,
@@ -56,14 +63,12 @@ def run(
         ),
     ] = None,
     precision: Annotated[
-        float,
+        str,
         typer.Option(
-            min=0.0001,
-            max=1,
-            metavar="SHARE",
-            help="With --repeats auto: how sure each row is to be against 111, as a share of it.",
+            metavar="X%",
+            help="With --repeats auto: how precisely each row is to be known against 111.",
         ),
-    ] = 0.02,
+    ] = "2%",
     time_limit: Annotated[
         float,
         typer.Option(
@@ -150,7 +155,7 @@ def run(
         profile=profile,
         run_limit_s=run_limit,
         time_limit_s=time_limit,
-        precision=precision if repeats == AUTO else None,
+        precision=read_precision(precision) if repeats == AUTO else None,
         repeats=read_repeats(repeats),
         warmup=warmup,
         once=once,

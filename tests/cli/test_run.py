@@ -301,3 +301,11 @@ def test_wide_does_not_fold(cli: Cli, backend: FakeBackend, tmp_path: Path) -> N
     assert folded.out.count("cudamalloc  ") > wide.out.count("cudamalloc  ")
     assert max(map(len, folded.out.splitlines())) <= 80
     assert max(map(len, wide.out.splitlines())) > 80
+
+
+@pytest.mark.parametrize("text", ["1", "0%", "200%", "much"])
+def test_precision_is_a_percentage(cli: Cli, tmp_path: Path, text: str) -> None:
+    """Anything else is a fault of the command line, before anything runs."""
+    ended = cli("run", write_scenario(tmp_path), "--repeats", "auto", "--precision", text)
+    assert ended.code == 2
+    assert "--precision" in ended.err
