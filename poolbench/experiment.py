@@ -170,12 +170,12 @@ class _Ledger:
         if trace.steps is not None:
             steps = with_outcomes(plan, trace.steps, event_floor_ns=floors.event_pair_ns)
             trace = replace(trace, steps=steps)
-            samples.append_steps(self._directory, plan, steps)
+            examined = examine(plan, trace, event_floor_ns=floors.event_pair_ns)
+            self._examined[trace.case] = examined
+            samples.append_steps(self._directory, plan, steps, examined)
         samples.append_sample(self._directory, trace)
         traces = self._traces.setdefault(trace.case, [])
         traces.append(trace)
-        if trace.steps is not None:
-            self._examined[trace.case] = examine(plan, trace, event_floor_ns=floors.event_pair_ns)
         self._stale.add(trace.case)
         # A new case is on disk at once; what more repetitions add to it may wait a moment.
         if len(traces) == 1 or time.monotonic() >= self._next_write_s:

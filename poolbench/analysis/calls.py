@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+import numpy as np
+import numpy.typing as npt
+
 from poolbench.analysis.causes import Ahead, Iteration
 from poolbench.analysis.statistics import max_us, median_us, percentile_us
 from poolbench.domain import OUTCOMES, Baseline, OnOom, Outcome
@@ -62,8 +65,12 @@ def call_times(
     ahead: Ahead,
     steps: StepTrace,
     latches: tuple[LatchOpening, ...],
+    blocked_at: npt.NDArray[np.bool_],
 ) -> tuple[CallTimes, ...]:
-    """Each kind that occurs: the first iteration apart where there are several, then the others."""
+    """Each kind that occurs: the first iteration apart where there are several, then the others.
+
+    `blocked_at` are the `blocked_rows`.
+    """
     n_iterations = len(steps.host_begin_ns) // plan.n_steps if plan.n_steps else 0
     spans: dict[tuple[bool, CallKind], list[int]] = {}
     blocked: dict[tuple[bool, CallKind], int] = {}
@@ -76,11 +83,25 @@ def call_times(
             if kind is None or NONE in (begin, end):
                 continue
             spans.setdefault((is_first, kind), []).append(end - begin)
-            if _has_blocked(plan, at, index, latches):
+            if blocked_at[at.first + index]:
                 blocked[is_first, kind] = blocked.get((is_first, kind), 0) + 1
     order = list(CallKind)
     keys = sorted(spans, key=lambda key: (not key[0], order.index(key[1])))
     return tuple(_times(key, spans[key], blocked.get(key, 0)) for key in keys)
+
+
+def blocked_rows(
+    plan: Plan, ahead: Ahead, steps: StepTrace, latches: tuple[LatchOpening, ...]
+) -> npt.NDArray[np.bool_]:
+    """By row: whether the host's call returned only when work of the device was over."""
+    found = np.zeros(len(steps.host_begin_ns), dtype=np.bool_)
+    n_iterations = len(found) // plan.n_steps if plan.n_steps else 0
+    for iteration in range(n_iterations):
+        at = Iteration(plan, ahead, steps, latches, iteration)
+        for index in range(plan.n_steps):
+            if NONE not in (at.host_begin[index], at.host_end[index]):
+                found[at.first + index] = _has_blocked(plan, at, index, latches)
+    return found
 
 
 def _kind_of(plan: Plan, at: Iteration, index: int, step: st.Step) -> CallKind | None:

@@ -33,6 +33,20 @@ def read_precision(text: str) -> float:
     return share
 
 
+def read_time(option: str, text: str | None) -> float | None:
+    """`--from 100us` in microseconds.  Raises `BadUsage`."""
+    from poolbench.units import UnitError, parse_duration
+
+    if text is None:
+        return None
+    try:
+        return parse_duration(text) / 1000
+    except UnitError as fault:
+        raise BadUsage(
+            f"{option} {text[:60]}: {fault}", hint=f"for example {option} 250us"
+        ) from None
+
+
 def _split(option: str, text: str, example: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from poolbench.findings import CaseResult
-    from poolbench.render.details import View
+    from poolbench.render.details import Part, View
     from poolbench.results.record import RunRecord
 
 
@@ -30,8 +30,37 @@ def show(
     iterations: Annotated[
         bool, typer.Option("--iterations", help="The makespan of each iteration.")
     ] = False,
+    timeline: Annotated[
+        bool,
+        typer.Option(
+            "--timeline",
+            help="Streams over time: who waited for whom. Without --attributes: 111 and 110.",
+        ),
+    ] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="Every step of the traced runs.")] = False,
+    allocations: Annotated[
+        bool,
+        typer.Option("--allocations", help="Every allocation: how served, whose block, what cost."),
+    ] = False,
     attributes: RowsOption = None,
     filters: FilterOption = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=V1,V2",
+            help="With --steps, --allocations: only such, as outcome=internal_dependency.",
+        ),
+    ] = None,
+    iteration: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Which one. Timeline: the second, if there is one."),
+    ] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="T", help="The timeline's begin, as 100us.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="T", help="The timeline's end, as 1.5ms.")
+    ] = None,
     wide: Annotated[
         bool, typer.Option("--wide", help="One table, however wide; do not fold it.")
     ] = False,
@@ -41,19 +70,29 @@ def show(
     Without a view: the page that `run` printed. Views show the row with everything on, unless
     --attributes names rows.
     """
-    from poolbench.cli.parsing import read_filters
-    from poolbench.render.details import View
+    from poolbench.cli.parsing import read_filters, read_time
+    from poolbench.render.details import Part, View
+    from poolbench.results.step_tables import read_where
 
     chosen = {
         View.CALLS: calls,
         View.STREAMS: streams,
         View.MEMORY: memory,
         View.ITERATIONS: iterations,
+        View.TIMELINE: timeline,
+        View.STEPS: steps,
+        View.ALLOCATIONS: allocations,
     }
     views = [view for view, is_on in chosen.items() if is_on]
     wanted = read_filters(filters or [])
+    part = Part(
+        iteration=iteration,
+        from_us=read_time("--from", from_),
+        to_us=read_time("--to", to),
+        where=read_where(where or []),
+    )
     if views:
-        _views(directory, views, attributes, wanted, is_wide=wide)
+        _views(directory, views, attributes, wanted, part, is_wide=wide)
     else:
         _page(directory, attributes, wanted, is_wide=wide)
 
@@ -109,11 +148,12 @@ def _views(
     views: list[View],
     attributes: list[str] | None,
     wanted: Callable[[CaseResult], bool],
+    part: Part,
     *,
     is_wide: bool,
 ) -> None:
     from poolbench.render.console import for_data, line
-    from poolbench.render.details import default_rows, print_views
+    from poolbench.render.details import View, default_rows, pair_of_internal, print_views
     from poolbench.results.store import read, runs_in
 
     console = for_data()
@@ -121,12 +161,19 @@ def _views(
         if index:
             line(console)
         record = read(path)
-        chosen = _of_rows(record.cases, attributes) if attributes else default_rows(record)
+        record = _only(record, None, wanted)
+        if attributes:
+            chosen = _of_rows(record.cases, attributes)
+        elif views == [View.TIMELINE]:
+            chosen = pair_of_internal(record)
+        else:
+            chosen = default_rows(record)
         print_views(
             console,
             record,
             directory=path,
             views=views,
-            results=[one for one in chosen if wanted(one)],
+            results=chosen,
+            part=part,
             is_wide=is_wide,
         )

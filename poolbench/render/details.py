@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from poolbench.analysis.attribute_sentences import INTERNAL
 from poolbench.analysis.blocks import blocks_of
+from poolbench.analysis.effects import pairs
 from poolbench.findings import CaseResult
 from poolbench.render.console import line, prose
 from poolbench.render.grid import lines_of
+from poolbench.render.timeline import print_timelines
 from poolbench.results import details
 from poolbench.results.facts import floors_text, title
 from poolbench.results.record import RunRecord
-from poolbench.results.samples import read_makespans
+from poolbench.results.samples import read_makespans, read_steps
+from poolbench.results.step_tables import (
+    Line,
+    Where,
+    allocations_table,
+    lines_of_case,
+    steps_table,
+)
 from poolbench.results.table import Table
+from poolbench.timeline.build import cases_of, iterations_of, timeline_of, usual_iteration
 
 
 class View(StrEnum):
@@ -27,6 +39,27 @@ class View(StrEnum):
     STREAMS = "streams"
     MEMORY = "memory"
     ITERATIONS = "iterations"
+    STEPS = "steps"
+    ALLOCATIONS = "allocations"
+    TIMELINE = "timeline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Which part of the traced runs is looked at.
+
+    iteration
+        `None` is the second, which pays for growth no more; in tables of steps all of them.
+    from_us, to_us
+        of a timeline, from the iteration's first call.
+    where
+        which steps, in tables of steps.
+    """
+
+    iteration: int | None = None
+    from_us: float | None = None
+    to_us: float | None = None
+    where: Where = ()
 
 
 def print_views(
@@ -36,6 +69,7 @@ def print_views(
     directory: Path,
     views: Sequence[View],
     results: Sequence[CaseResult],
+    part: Part,
     is_wide: bool,
 ) -> None:
     """`results` are the cases that are looked at."""
@@ -43,12 +77,26 @@ def print_views(
     width = None if is_wide else console.width
     for view in views:
         line(console)
-        for head, table, missing in _tables(view, directory, results):
+        if view is View.TIMELINE:
+            _print_timeline(console, record, directory, results, part)
+            continue
+        for head, table, missing in _tables(view, record, directory, results, part):
             line(console, Text(head, style="bold"))
             for text in lines_of(table, width) if table is not None else [Text(missing)]:
                 line(console, text)
         for note in _notes(view, record):
             prose(console, note, style="dim")
+
+
+def pair_of_internal(record: RunRecord) -> tuple[CaseResult, ...]:
+    """Of the first block the row with everything on, and the one without internal dependencies."""
+    for block in blocks_of(record):
+        base = block.default_like
+        if base is None:
+            continue
+        off = [other for other, on in pairs(block, INTERNAL) if on is base]
+        return (base, *off[:1])
+    return default_rows(record)[:1]
 
 
 def default_rows(record: RunRecord) -> tuple[CaseResult, ...]:
@@ -57,8 +105,50 @@ def default_rows(record: RunRecord) -> tuple[CaseResult, ...]:
     return tuple(one for one in found if one is not None)
 
 
+def _print_timeline(
+    console: Console,
+    record: RunRecord,
+    directory: Path,
+    results: Sequence[CaseResult],
+    part: Part,
+) -> None:
+    frames = cases_of(read_steps(directory))
+    timelines = []
+    for result in results:
+        frame = frames.get(result.case.key)
+        if frame is not None:
+            n = iterations_of(frame)
+            chosen = usual_iteration(n) if part.iteration is None else part.iteration
+            if chosen < n:
+                timelines.append(timeline_of(result, frame, chosen))
+    n_traced = sum(result.case.key in frames for result in record.cases)
+    print_timelines(
+        console,
+        timelines,
+        from_us=part.from_us,
+        to_us=part.to_us,
+        n_others=n_traced - len(timelines),
+    )
+
+
+def _lines(directory: Path, results: Sequence[CaseResult], part: Part) -> list[Line]:
+    frames = cases_of(read_steps(directory))
+    return [
+        line
+        for result in results
+        if result.case.key in frames
+        for line in lines_of_case(
+            result, frames[result.case.key], iteration=part.iteration, where=part.where
+        )
+    ]
+
+
 def _tables(
-    view: View, directory: Path, results: Sequence[CaseResult]
+    view: View,
+    record: RunRecord,
+    directory: Path,
+    results: Sequence[CaseResult],
+    part: Part,
 ) -> list[tuple[str, Table | None, str]]:
     """(heading, table, what is said instead of it)."""
     nothing = "nothing is kept of it: not traced, or by an older poolbench"
@@ -90,6 +180,16 @@ def _tables(
             table = details.iterations_table(results, read_makespans(directory))
             text = "Makespan, iteration by iteration (timed pass)"
             return [(text, table, "every run has one iteration")]
+        case View.STEPS:
+            lines = _lines(directory, results, part)
+            table = steps_table(lines, record.before.floors)
+            return [("Steps (traced pass)", table, "no step is like that")]
+        case View.ALLOCATIONS:
+            lines = _lines(directory, results, part)
+            table = allocations_table(lines, record.before.floors)
+            return [("Allocations (traced pass)", table, "no allocation is like that")]
+        case View.TIMELINE:
+            return []
 
 
 def _notes(view: View, record: RunRecord) -> list[str]:
@@ -108,5 +208,9 @@ def _notes(view: View, record: RunRecord) -> list[str]:
                 "waste: share of what is reserved that nobody asked for. Runs are of addresses "
                 "that the run has seen; usable at once: without waiting for another stream."
             ]
+        case View.STEPS:
+            return ["<: no more than the floor of such a step; it may be nothing at all."]
+        case View.ALLOCATIONS | View.TIMELINE:
+            return []
         case View.ITERATIONS:
             return ["The first iteration pays for growth; tables show the others."]

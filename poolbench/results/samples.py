@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poolbench.analysis.detail import Traced
 from poolbench.domain import OUTCOMES, Case, row_name
 from poolbench.plan.plan import Plan
-from poolbench.plan.steps import KIND_NAMES
+from poolbench.plan.steps import KIND_NAMES, Free, Step
 from poolbench.results.files import append_text, read_text, whole_lines
 from poolbench.trace import NONE, StepTrace, Trace
 
@@ -52,6 +53,9 @@ _STEP_COLUMNS = (
     "outcome",
     "waited_for",
     "n_failures",
+    "size",
+    "record",
+    "blocked",
 )
 _TEXT_COLUMNS = frozenset({"case", "row", "pass", "status", "kind", "name", "stream", "outcome"})
 
@@ -106,10 +110,10 @@ def append_sample(directory: Path, trace: Trace) -> None:
     append_text(directory / SAMPLES, _lines(rows))
 
 
-def append_steps(directory: Path, plan: Plan, steps: StepTrace) -> None:
+def append_steps(directory: Path, plan: Plan, steps: StepTrace, examined: Traced) -> None:
     """Every step of a traced run, issued or not, in the order of issue.
 
-    `waited_for` counts lines of this case from 0: `iteration * steps + step`.
+    `waited_for` and `record` count lines of this case from 0: `iteration * steps + step`.
     """
     n_steps = plan.n_steps
     head = _case_cells(plan.case)
@@ -125,6 +129,7 @@ def append_steps(directory: Path, plan: Plan, steps: StepTrace) -> None:
                 plan.streams[stream].name if stream is not None else None,
             )
         )
+    sizes = [_size_of(plan, step) for step in plan.steps]
     outcomes = [None if code == NONE else OUTCOMES[code].value for code in steps.outcome.tolist()]
     columns = zip(
         _known(steps.host_begin_ns.tolist()),
@@ -137,6 +142,9 @@ def append_steps(directory: Path, plan: Plan, steps: StepTrace) -> None:
         outcomes,
         _known(steps.waited_for.tolist()),
         steps.n_failures.tolist(),
+        sizes * (len(steps.outcome) // n_steps),
+        _records(examined, n_steps, len(steps.outcome)),
+        [1 if is_blocked else None for is_blocked in examined.blocked.tolist()],
         strict=True,
     )
     append_text(
@@ -146,6 +154,20 @@ def append_steps(directory: Path, plan: Plan, steps: StepTrace) -> None:
             for line, cells in enumerate(columns)
         ),
     )
+
+
+def _size_of(plan: Plan, step: Step) -> int | None:
+    """Bytes that a step allocates, frees or moves."""
+    if isinstance(step, Free):
+        return plan.buffers[step.buffer].size
+    size: int | None = getattr(step, "size", None)
+    return size
+
+
+def _records(examined: Traced, n_steps: int, n_rows: int) -> list[int | None]:
+    one = [None if record == NONE else record for record in examined.record_of]
+    firsts = range(0, n_rows, n_steps or 1)
+    return [None if record is None else first + record for first in firsts for record in one]
 
 
 def _read(path: Path) -> pd.DataFrame:

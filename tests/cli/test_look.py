@@ -229,3 +229,38 @@ def test_show_only_some_cases(cli: Cli, tmp_path: Path) -> None:
     ended = cli("show", "out", "--attributes", "111")
     assert "\n111 " in ended.out
     assert "\n000 " not in ended.out
+
+
+def test_timeline_steps_and_allocations(cli: Cli, tmp_path: Path) -> None:
+    """On the model: two attribute sets, one above the other; tables with filters."""
+    assert cli("run", "hand-over", "--backend", "model", "--output", "out").code == 0
+    drawn = cli("show", "out", "--timeline").out
+    assert "row 111, ok" in drawn
+    assert "row 110, out_of_memory" in drawn
+    assert "for x's free (line 31) on a" in drawn
+    assert all(len(line) <= 80 for line in drawn.splitlines())
+    steps = cli("show", "out", "--steps", "--where", "kind=kernel").out
+    assert len(re.findall(r"^111 .* kernel ", steps, flags=re.MULTILINE)) == 2
+    allocs = cli("show", "out", "--allocations", "--where", "outcome=internal_dependency").out
+    assert re.search(r"^111 y .*x on a \(line 31\)", allocs, flags=re.MULTILINE)
+    none = cli("show", "out", "--allocations", "--where", "outcome=slack")
+    assert (none.code, "no allocation is like that" in none.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--steps", "--where", "outcom=x"), "--where outcom: steps have no such column"),
+        (("--steps", "--where", "x"), "expected COLUMN=VALUE"),
+        (("--timeline", "--from", "soon"), "--from soon"),
+        (("--timeline", "--to", "5MiB"), "--to 5MiB"),
+    ],
+)
+def test_bad_parts_of_a_view(
+    cli: Cli, backend: FakeBackend, tmp_path: Path, options: tuple[str, ...], told: str
+) -> None:
+    """Faults of the command line, with what would be right."""
+    assert cli("run", write_scenario(tmp_path), "--output", "out").code == 0
+    ended = cli("show", "out", *options)
+    assert ended.code == 2
+    assert told in ended.err

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from poolbench.analysis.detail import Traced
 from poolbench.domain import COMBINATIONS, OUTCOMES, BackendKind, Case, Outcome, Pass, Status
+from poolbench.findings import Detail
 from poolbench.results import samples
 from poolbench.trace import Trace, empty_steps
 from tests.measure.plans import small_plan
@@ -67,10 +69,15 @@ def test_steps_keep_every_column(tmp_path: Path) -> None:
     steps.outcome[3] = OUTCOMES.index(Outcome.SAME_STREAM)
     steps.waited_for[3] = 1
     samples.start(tmp_path, ("n", "note"))
-    samples.append_steps(tmp_path, plan, steps)
+    blocked = np.array([False, False, True, False, False, False])
+    examined = Traced(splits=(), detail=Detail(), blocked=blocked, record_of=(-1, -1, 1))
+    samples.append_steps(tmp_path, plan, steps, examined)
     found = samples.read_steps(tmp_path)
     assert found["iteration"].tolist() == [0, 0, 0, 1, 1, 1]
     assert found["step"].tolist() == [0, 1, 2, 0, 1, 2]
+    assert found["blocked"].fillna(0).tolist() == [0, 0, 1, 0, 0, 0]
+    assert found["record"].fillna(-1).tolist() == [-1, -1, 1, -1, -1, 4]
+    assert found["size"].fillna(-1).tolist()[:3] == [found["size"][1], found["size"][1], -1]
     assert found["line"].tolist() == [10, 11, 12, 10, 11, 12]
     assert found["kind"].tolist() == ["alloc", "free", "sync"] * 2
     assert found["stream"].fillna("").tolist() == ["a", "a", ""] * 2
@@ -98,6 +105,8 @@ def test_a_hundred_thousand_steps_are_quick(tmp_path: Path) -> None:
     plan = replace(small_plan(CASE), n_iterations=n_iterations)
     samples.start(tmp_path, ("n", "note"))
     started = time.process_time()
-    samples.append_steps(tmp_path, plan, empty_steps(3 * n_iterations))
+    nothing = np.zeros(3 * n_iterations, dtype=bool)
+    examined = Traced(splits=(), detail=Detail(), blocked=nothing, record_of=(-1, -1, -1))
+    samples.append_steps(tmp_path, plan, empty_steps(3 * n_iterations), examined)
     assert len(samples.read_steps(tmp_path)) == 3 * n_iterations
     assert time.process_time() - started < 5
