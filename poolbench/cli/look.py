@@ -33,24 +33,28 @@ def export(
     directory: ResultsArgument,
     file: Annotated[
         Path,
-        typer.Argument(help="Written by its ending: .csv, .json, .md, .nvbench.json, .bench.txt."),
+        typer.Argument(
+            help="Written by its ending: .csv, .json, .md, .nvbench.json, .bench.txt, "
+            ".perfetto.json."
+        ),
     ],
 ) -> None:
     """Write results for spreadsheets, reports and other tools.
 
-    .nvbench.json is for `nvbench-compare-robust`, .bench.txt for Go's `benchstat`.
+    .nvbench.json is for `nvbench-compare-robust`, .bench.txt for Go's `benchstat`, .perfetto.json
+    for ui.perfetto.dev.
 
     A file of this name is replaced.
     """
     from poolbench.export.write import export as write
     from poolbench.export.write import writer_for
-    from poolbench.results.store import read, runs_in
+    from poolbench.results.kept import open_all
 
     writer_for(file)
-    records = [read(path) for path in runs_in(directory)]
-    write(records, file)
-    n_cases = sum(len(record.cases) for record in records)
-    typer.echo(f"{file}: {n_cases} cases of {len(records)} scenarios", err=True)
+    runs = open_all(directory)
+    write(runs, file)
+    n_cases = sum(len(run.record.cases) for run in runs)
+    typer.echo(f"{file}: {n_cases} cases of {len(runs)} scenarios", err=True)
 
 
 def compare(

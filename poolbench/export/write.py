@@ -7,11 +7,13 @@ from pathlib import Path
 
 from poolbench.errors import BadUsage
 from poolbench.results.files import write_bytes, write_text
+from poolbench.results.kept import Kept
 from poolbench.results.record import RunRecord
 
-_Writer = Callable[[Sequence[RunRecord], Path], None]
+_Writer = Callable[[Sequence[Kept], Path], None]
 NVBENCH = ".nvbench.json"
-ENDINGS = (".csv", ".json", ".md", NVBENCH, ".bench.txt")
+PERFETTO = ".perfetto.json"
+ENDINGS = (".csv", ".json", ".md", NVBENCH, ".bench.txt", PERFETTO)
 
 
 def writer_for(path: Path) -> _Writer:
@@ -19,6 +21,10 @@ def writer_for(path: Path) -> _Writer:
     name = path.name.lower()
     if name.endswith(NVBENCH):
         return _write_nvbench
+    if name.endswith(PERFETTO):
+        from poolbench.export.perfetto import to_perfetto
+
+        return lambda runs, path: write_text(path, to_perfetto(runs))
     if name.endswith(".bench.txt"):
         from poolbench.export.gobench import to_gobench
 
@@ -44,19 +50,19 @@ def writer_for(path: Path) -> _Writer:
 
 
 def _text(formatter: Callable[[Sequence[RunRecord]], str]) -> _Writer:
-    return lambda records, path: write_text(path, formatter(records))
+    return lambda runs, path: write_text(path, formatter([run.record for run in runs]))
 
 
-def _write_nvbench(records: Sequence[RunRecord], path: Path) -> None:
+def _write_nvbench(runs: Sequence[Kept], path: Path) -> None:
     """The files of samples first: whoever finds the document finds them too."""
     from poolbench.export.nvbench import document, pack, sample_file
 
-    found = document(records, path)
+    found = document([run.record for run in runs], path)
     for number, samples in enumerate(found.samples):
         write_bytes(sample_file(path, number), pack(samples))
     write_text(path, found.text)
 
 
-def export(records: Sequence[RunRecord], path: Path) -> None:
-    """Write the records; what is there under this name is replaced, for it can be made again."""
-    writer_for(path)(records, path)
+def export(runs: Sequence[Kept], path: Path) -> None:
+    """Write the runs; what is there under this name is replaced, for it can be made again."""
+    writer_for(path)(runs, path)

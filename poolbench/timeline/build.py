@@ -83,6 +83,7 @@ def timeline_of(result: CaseResult, frame: pd.DataFrame, iteration: int) -> Time
         levels=tuple(_levels(steps)),
         failures=tuple(_failures(steps)),
         end_us=max(ends, default=0.0),
+        offset_us=steps.start_ns / 1000,
     )
 
 

@@ -121,7 +121,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """`n_iterations` of the case; this is number `iteration`.  `n_steps` were issued in it."""
+    """`n_iterations` of the case; this is number `iteration`.  `n_steps` were issued in it, and it
+    began `offset_us` after the first iteration."""
 
     key: str
     row: Row
@@ -135,6 +136,7 @@ class Timeline:
     levels: tuple[Level, ...]
     failures: tuple[Failure, ...]
     end_us: float
+    offset_us: float
 
     @property
     def title(self) -> str:

@@ -17,6 +17,7 @@ from poolbench.domain import BackendKind, Status
 from poolbench.export.gobench import to_gobench
 from poolbench.export.nvbench import document, sample_file
 from poolbench.export.write import export
+from poolbench.results.kept import Kept
 from poolbench.results.record import RunRecord
 from tests.analysis.records import record_of, result_of, wait_of
 
@@ -35,7 +36,7 @@ def record(scale: float = 1.0, backend: BackendKind = BackendKind.CUDA) -> RunRe
 def test_nvbench_document(tmp_path: Path) -> None:
     """Benchmarks, axes, states; times in seconds as texts; samples in files beside it."""
     path = tmp_path / "run.nvbench.json"
-    export([record()], path)
+    export([Kept(record=record())], path)
     root = json.loads(path.read_text())
     (benchmark,) = root["benchmarks"]
     assert [axis["name"] for axis in benchmark["axes"]] == ["pool.max_size", "row"]
@@ -63,13 +64,13 @@ def _compare(folder: Path) -> str:
 
 def test_nvidias_own_tool_reads_it(tmp_path: Path) -> None:
     """It finds the 20 % between two exports, and nothing between an export and itself."""
-    export([record()], tmp_path / "a.nvbench.json")
-    export([record(1.2)], tmp_path / "b.nvbench.json")
+    export([Kept(record=record())], tmp_path / "a.nvbench.json")
+    export([Kept(record=record(1.2))], tmp_path / "b.nvbench.json")
     slower = _compare(tmp_path)
     assert "64MiB" in slower
     assert "111" in slower
     assert "SLOW" in slower
-    export([record()], tmp_path / "b.nvbench.json")
+    export([Kept(record=record())], tmp_path / "b.nvbench.json")
     assert "SAME" in _compare(tmp_path)
 
 
