@@ -66,7 +66,7 @@ $(VENV)/.made: scripts/venv.sh
 	@touch $@
 
 $(INSTALLED): $(VENV)/.made pyproject.toml
-	$(PIP) --editable .
+	$(PIP) --editable '.[plot,report]'
 	@touch $@
 
 $(DEV): $(INSTALLED)

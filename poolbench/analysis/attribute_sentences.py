@@ -94,17 +94,19 @@ def _counts_text(findings: Findings) -> str:
 
 def cost_of_internal(blocks: Sequence[Block], *, is_exact: bool) -> Iterator[str]:
     """Where allocations waited: how long such runs take against those of the row that fails and
-    tries again instead, and what of either is on the critical path."""
+    tries again instead, and what of either is on the critical path.
+
+    A block speaks where half of its pairs of rows are decided, and all of these the same way."""
     found: list[tuple[Judgement, CaseResult, CaseResult, Block]] = []
     for block in blocks:
         both = _waiting_pairs(block)
         held = Yardstick(floor=floor_of(block), n_compared=max(1, len(both)))
         judged = [(judge(off, on, is_exact=is_exact, yardstick=held), off, on) for off, on in both]
-        if judged and len({one.verdict for one, _, _ in judged} & _DECIDED) == 1:
-            decided = [one for one in judged if one[0].verdict in _DECIDED]
-            if len(decided) == len(judged):
-                decided.sort(key=lambda one: one[0].ratio or 0.0)
-                found.append((*decided[len(decided) // 2], block))
+        decided = [one for one in judged if one[0].verdict in _DECIDED]
+        is_agreed = len({one.verdict for one, _, _ in decided}) == 1
+        if is_agreed and 2 * len(decided) >= len(judged):
+            decided.sort(key=lambda one: one[0].ratio or 0.0)
+            found.append((*decided[len(decided) // 2], block))
     if not found:
         return
     if len(found) > 2:

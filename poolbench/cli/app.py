@@ -11,7 +11,7 @@ from poolbench.cli.calibrate import calibrate
 from poolbench.cli.files import check, schema
 from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
-from poolbench.cli.look import advise, compare, export
+from poolbench.cli.look import advise, compare, export, open_report
 from poolbench.cli.probe import probe
 from poolbench.cli.run import run
 from poolbench.cli.show import show
@@ -59,6 +59,7 @@ def poolbench(
 
 for command in (run, check, schema, show, advise, export, compare):
     app.command()(command)
+app.command("open")(open_report)
 app.command("list")(list_all)
 app.command()(doctor)
 app.command()(explain)

@@ -1,4 +1,4 @@
-"""`advise`, `export` and `compare`: results that are there already."""
+"""`advise`, `open`, `export` and `compare`: results that are there already."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def export(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Written by its ending: .csv, .json, .md, .nvbench.json, .bench.txt, "
-            ".perfetto.json."
+            help="Written by its ending: .html, .csv, .json, .md, .svg, .png, "
+            ".perfetto.json, .nvbench.json, .bench.txt."
         ),
     ],
 ) -> None:
@@ -55,6 +55,25 @@ def export(
     write(runs, file)
     n_cases = sum(len(run.record.cases) for run in runs)
     typer.echo(f"{file}: {n_cases} cases of {len(runs)} scenarios", err=True)
+
+
+def open_report(directory: ResultsArgument) -> None:
+    """Write the HTML report to a temporary place and open it.
+
+    Prints where it is. Without a browser on this machine, that is all.
+    """
+    import tempfile
+    import webbrowser
+
+    from poolbench.report.write import write
+    from poolbench.results.kept import open_all
+
+    runs = open_all(directory)
+    path = Path(tempfile.mkdtemp(prefix="poolbench-")) / f"{directory.resolve().name}.html"
+    write(runs, path)
+    typer.echo(path)
+    if not webbrowser.open(path.as_uri()):
+        typer.echo("there is no browser here to open it with", err=True)
 
 
 def compare(

@@ -106,6 +106,10 @@ def run(
             help=f"Results go to DIR/<scenario>/. Default: {DEFAULT_OUTPUT}/<time>.",
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write an HTML report of what was run."),
+    ] = None,
     once: Annotated[
         bool,
         typer.Option("--once", help="One timed run of each case, nothing else: for a profiler."),
@@ -161,6 +165,7 @@ def run(
         once=once,
         output=output,
         csv=csv,
+        report=report,
         command=("poolbench", *sys.argv[1:]),
         is_wide=wide,
     )

@@ -39,6 +39,7 @@ class Session:
     once: bool
     output: Path | None
     csv: Path | None
+    report: Path | None
     command: tuple[str, ...]
     is_wide: bool
 
@@ -53,8 +54,12 @@ def measure_all(session: Session) -> ExitCode:
     base = session.output or fresh_directory(DEFAULT_OUTPUT, datetime.now)
     for experiment in session.experiments:
         refuse_used(base / experiment.scenario.name)
-    if session.csv is not None:
-        _refuse_unwritable(session.csv)
+    _refuse_unwritable("--csv", session.csv)
+    _refuse_unwritable("--report", session.report)
+    if session.report is not None:
+        from poolbench.report.write import require
+
+        require()
     backend, reason = open_backend(
         session.choice, time_limit_s=session.run_limit_s, profile=session.profile
     )
@@ -65,6 +70,7 @@ def measure_all(session: Session) -> ExitCode:
     finally:
         backend.close()
     print_legend(for_data(), records)
+    _write_report(session, base, records)
     return code
 
 
@@ -139,14 +145,25 @@ def _effort(session: Session, *, is_measured: bool) -> Effort:
     )
 
 
-def _refuse_unwritable(path: Path) -> None:
-    """A run may take minutes: say before it that its CSV has nowhere to go."""
+def _refuse_unwritable(option: str, path: Path | None) -> None:
+    """A run may take minutes: say before it that its file has nowhere to go."""
     from poolbench.errors import BadUsage
 
+    if path is None:
+        return
     if path.is_dir():
-        raise BadUsage(f"--csv {path}: this is a directory")
+        raise BadUsage(f"{option} {path}: this is a directory")
     if not path.parent.is_dir():
-        raise BadUsage(f"--csv {path}: there is no directory {path.parent}")
+        raise BadUsage(f"{option} {path}: there is no directory {path.parent}")
+
+
+def _write_report(session: Session, base: Path, records: list[RunRecord]) -> None:
+    if session.report is None:
+        return
+    from poolbench.report.write import write
+    from poolbench.results.kept import Kept
+
+    write([Kept(record=one, directory=base / one.scenario) for one in records], session.report)
 
 
 def _write_csv(session: Session, records: list[RunRecord]) -> None:

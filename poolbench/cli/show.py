@@ -153,7 +153,8 @@ def _views(
     is_wide: bool,
 ) -> None:
     from poolbench.render.console import for_data, line
-    from poolbench.render.details import View, default_rows, pair_of_internal, print_views
+    from poolbench.render.details import View, print_views
+    from poolbench.results.chosen import default_rows, pair_of_internal
     from poolbench.results.store import read, runs_in
 
     console = for_data()

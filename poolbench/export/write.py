@@ -13,7 +13,7 @@ from poolbench.results.record import RunRecord
 _Writer = Callable[[Sequence[Kept], Path], None]
 NVBENCH = ".nvbench.json"
 PERFETTO = ".perfetto.json"
-ENDINGS = (".csv", ".json", ".md", NVBENCH, ".bench.txt", PERFETTO)
+ENDINGS = (".csv", ".json", ".md", NVBENCH, ".bench.txt", PERFETTO, ".html", ".svg", ".png")
 
 
 def writer_for(path: Path) -> _Writer:
@@ -42,6 +42,17 @@ def writer_for(path: Path) -> _Writer:
             from poolbench.export.markdown import to_markdown
 
             return _text(to_markdown)
+        case ".html":
+            from poolbench.report.write import require, write
+
+            require()
+            return write
+        case ".svg" | ".png" as ending:
+            from poolbench.export.figure import require as require_plot
+            from poolbench.export.figure import to_picture
+
+            require_plot()
+            return lambda runs, path: write_bytes(path, to_picture(runs, ending[1:]))
         case ending:
             raise BadUsage(
                 f"{path}: do not know how to write {ending or 'a file without an ending'}",

@@ -10,9 +10,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from poolbench.analysis.attribute_sentences import INTERNAL
-from poolbench.analysis.blocks import blocks_of
-from poolbench.analysis.effects import pairs
 from poolbench.findings import CaseResult
 from poolbench.render.console import line, prose
 from poolbench.render.grid import lines_of
@@ -86,23 +83,6 @@ def print_views(
                 line(console, text)
         for note in _notes(view, record):
             prose(console, note, style="dim")
-
-
-def pair_of_internal(record: RunRecord) -> tuple[CaseResult, ...]:
-    """Of the first block the row with everything on, and the one without internal dependencies."""
-    for block in blocks_of(record):
-        base = block.default_like
-        if base is None:
-            continue
-        off = [other for other, on in pairs(block, INTERNAL) if on is base]
-        return (base, *off[:1])
-    return default_rows(record)[:1]
-
-
-def default_rows(record: RunRecord) -> tuple[CaseResult, ...]:
-    """Of each block the row with everything on: what is looked at unless rows are named."""
-    found = [block.default_like or next(iter(block.results), None) for block in blocks_of(record)]
-    return tuple(one for one in found if one is not None)
 
 
 def _print_timeline(

@@ -47,7 +47,8 @@ HOST = "host"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """`row` is the line of the case in `steps.csv`, counted from 0; `n` steps of one kind that were
-    drawn together have the row of the first.  `note` says more, where there is more to say."""
+    drawn together have the row of the first, and were busy for `busy_us` of its length.  `note`
+    says more, where there is more to say."""
 
     kind: Kind
     begin_us: float
@@ -57,10 +58,15 @@ class Span:
     row: int
     note: str = ""
     n: int = 1
+    merged_busy_us: float | None = None
 
     @property
     def length_us(self) -> float:
         return self.end_us - self.begin_us
+
+    @property
+    def busy_us(self) -> float:
+        return self.length_us if self.merged_busy_us is None else self.merged_busy_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ COMMANDS = (
     "show",
     "advise",
     "export",
+    "open",
     "compare",
     "list",
     "doctor",
