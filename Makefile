@@ -2,6 +2,7 @@
 # make test      formatting, lint, types and tests
 # make results   measure every scenario on this machine's GPU into results/
 # make readme    put the tables of results/ into README.md
+# make pictures  draw the pictures of README.md from results/; needs Chromium
 # make compiled  compile the model's engine with mypyc, in place: half the time for the same answers
 # make bench     what can be measured without a GPU
 # make schema    bring scenarios/schema.json up to date
@@ -27,7 +28,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 POOLBENCH := $(PY) -m poolbench
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test results readme compiled bench schema clean
+.PHONY: demo test results readme pictures compiled bench schema clean
 
 demo: $(INSTALLED)
 	$(POOLBENCH) run scenarios/hand-over.yaml
@@ -43,6 +44,9 @@ results: $(INSTALLED)
 
 readme: $(INSTALLED)
 	$(PY) scripts/readme.py
+
+pictures: $(DEV)
+	$(PY) scripts/pictures.py
 
 compiled: $(DEV)
 	$(PY) scripts/compile_model.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from poolbench.errors import BadUsage, NoBackend
@@ -20,11 +21,16 @@ class Choice(StrEnum):
 
 
 def open_backend(
-    choice: Choice, *, time_limit_s: float, profile: str | None = None
+    choice: Choice,
+    *,
+    time_limit_s: float,
+    profile: str | None = None,
+    has_ranges: bool = False,
 ) -> tuple[Backend, str]:
     """A backend, and the reason for taking it in words.
 
-    `time_limit_s` bounds a single run on the GPU; `profile` names the model's device.  Raises
+    `time_limit_s` bounds a single run on the GPU, `has_ranges` marks runs there for a profiler;
+    `profile` names the model's device.  Raises
     `NoBackend` for `cuda` without a GPU, `BadUsage` for a profile that is none, or that is given
     although something is measured.
     """
@@ -37,9 +43,11 @@ def open_backend(
     missing = why_unusable()
     if missing is None:
         from poolbench.backends.cuda.backend import CudaBackend
+        from poolbench.backends.cuda.worker import serve
 
         reason = "as asked" if choice is Choice.CUDA else "this machine has a GPU"
-        return CudaBackend(time_limit_s=time_limit_s), reason
+        worker = partial(serve, has_ranges=True) if has_ranges else serve
+        return CudaBackend(time_limit_s=time_limit_s, worker=worker), reason
     if choice is Choice.CUDA:
         raise NoBackend(
             f"no GPU to run on: {missing}",

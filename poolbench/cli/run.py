@@ -112,7 +112,10 @@ def run(
     ] = None,
     once: Annotated[
         bool,
-        typer.Option("--once", help="One timed run of each case, nothing else: for a profiler."),
+        typer.Option(
+            "--once",
+            help="One timed run of each case, nothing else: for a profiler, with NVTX ranges.",
+        ),
     ] = False,
     find_limit: Annotated[
         bool,

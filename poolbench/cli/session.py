@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,9 +62,14 @@ def measure_all(session: Session) -> ExitCode:
 
         require()
     backend, reason = open_backend(
-        session.choice, time_limit_s=session.run_limit_s, profile=session.profile
+        session.choice,
+        time_limit_s=session.run_limit_s,
+        profile=session.profile,
+        has_ranges=session.once,
     )
     line(for_words(), f"backend {backend.kind.value}: {reason}")
+    if session.once and backend.kind.is_measured and find_spec("nvtx") is None:
+        line(for_words(), "no NVTX ranges: the package nvtx is missing ('poolbench[nvtx]')")
     records: list[RunRecord] = []
     try:
         code = _each(session, backend, reason, base, records)

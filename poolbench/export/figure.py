@@ -6,6 +6,7 @@ One figure a run; several runs stand below each other.  Needs the extra `plot`.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,16 @@ def to_picture(runs: Sequence[Kept], kind: str) -> bytes:
                 _draw(part, run, timelines)
         out = io.BytesIO()
         figure.savefig(out, format=kind, dpi=_DPI, metadata=_metadata(kind))
-    return out.getvalue()
+    return _renamed(out.getvalue()) if kind == "svg" else out.getvalue()
+
+
+_ID = re.compile(rb"\b[a-z][0-9a-f]{10}\b")
+
+
+def _renamed(svg: bytes) -> bytes:
+    """The names that matplotlib derives from addresses and last bits of numbers, counted instead."""
+    names: dict[bytes, bytes] = {}
+    return _ID.sub(lambda one: names.setdefault(one[0], b"id%d" % len(names)), svg)
 
 
 def _metadata(kind: str) -> dict[str, Any]:

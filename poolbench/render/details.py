@@ -100,7 +100,8 @@ def _print_timeline(
             n = iterations_of(frame)
             chosen = usual_iteration(n) if part.iteration is None else part.iteration
             if chosen < n:
-                timelines.append(timeline_of(result, frame, chosen))
+                floor_us = record.before.floors.event_pair_ns / 1000
+                timelines.append(timeline_of(result, frame, chosen, floor_us=floor_us))
     n_traced = sum(result.case.key in frames for result in record.cases)
     print_timelines(
         console,

@@ -37,8 +37,9 @@ class Kept:
         """Every iteration of a case that was traced."""
         frame = self.steps.get(result.case.key)
         if frame is not None:
+            floor_us = self.record.before.floors.event_pair_ns / 1000
             for iteration in range(iterations_of(frame)):
-                yield timeline_of(result, frame, iteration)
+                yield timeline_of(result, frame, iteration, floor_us=floor_us)
 
 
 def open_all(directory: Path) -> Sequence[Kept]:

@@ -64,8 +64,11 @@ def usual_iteration(n_iterations: int) -> int:
     return min(1, max(0, n_iterations - 1))
 
 
-def timeline_of(result: CaseResult, frame: pd.DataFrame, iteration: int) -> Timeline:
-    """`frame` holds the lines of this case, all iterations."""
+def timeline_of(
+    result: CaseResult, frame: pd.DataFrame, iteration: int, *, floor_us: float = 0.0
+) -> Timeline:
+    """`frame` holds the lines of this case, all iterations; `floor_us` is what two events in
+    succession read, which no wait is made of."""
     steps = _steps_of(frame, iteration)
     issued = [row for row in steps.rows if row["host_begin_ns"] is not None]
     lanes = _lanes(result, steps)
@@ -79,7 +82,7 @@ def timeline_of(result: CaseResult, frame: pd.DataFrame, iteration: int) -> Time
         n_iterations=iterations_of(frame),
         n_steps=len(issued),
         lanes=lanes,
-        links=tuple(_links(steps)),
+        links=tuple(_links(steps, floor_us)),
         levels=tuple(_levels(steps)),
         failures=tuple(_failures(steps)),
         end_us=max(ends, default=0.0),
@@ -268,7 +271,7 @@ def _free_text(steps: _Steps, row: Row) -> str:
     return f"{free['name']}'s free (line {free['line']}) on {free['stream']}"
 
 
-def _links(steps: _Steps) -> Iterator[Link]:
+def _links(steps: _Steps, floor_us: float) -> Iterator[Link]:
     for index, row in enumerate(steps.rows):
         if row["outcome"] != Outcome.INTERNAL_DEPENDENCY or row["device_begin_ns"] is None:
             continue
@@ -279,7 +282,7 @@ def _links(steps: _Steps) -> Iterator[Link]:
             line=int(row["line"]),
             stream=row["stream"],
             begin_us=steps.us(row["device_begin_ns"]),
-            wait_us=(row["device_end_ns"] - row["device_begin_ns"]) / 1000,
+            wait_us=max(0.0, (row["device_end_ns"] - row["device_begin_ns"]) / 1000 - floor_us),
             free_of="" if free is None else free["name"],
             free_line=0 if free is None else int(free["line"]),
             free_stream="" if free is None else free["stream"],

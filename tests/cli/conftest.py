@@ -46,7 +46,11 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     fake = FakeBackend()
 
     def open_fake(
-        choice: Choice, *, time_limit_s: float, profile: str | None = None
+        choice: Choice,
+        *,
+        time_limit_s: float,
+        profile: str | None = None,
+        has_ranges: bool = False,
     ) -> tuple[FakeBackend, str]:
         return fake, "a fake, for tests"
 

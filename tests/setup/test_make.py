@@ -48,7 +48,7 @@ def test_demo_installs_then_runs_the_first_scenario(tmp_path: Path) -> None:
     """`make demo` makes an environment of its own before it runs the hand-over."""
     planned = make("demo", f"VENV={tmp_path}/venv").stdout.splitlines()
     made = next(k for k, line in enumerate(planned) if "scripts/venv.sh" in line)
-    installed = next(k for k, line in enumerate(planned) if "--editable ." in line)
+    installed = next(k for k, line in enumerate(planned) if "--editable" in line)
     ran = next(k for k, line in enumerate(planned) if "run scenarios/hand-over.yaml" in line)
     assert made < installed < ran
 

@@ -9,6 +9,7 @@ from poolbench.backends.cuda import driver
 from poolbench.backends.cuda.clock import Clock
 from poolbench.backends.cuda.kernels import Kernels
 from poolbench.backends.cuda.latch import Latches
+from poolbench.backends.cuda.ranges import Ranges
 from poolbench.backends.cuda.resources import Ballast, LastingBuffers
 
 STICKY = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719})
@@ -29,6 +30,7 @@ class Device:
     start: Any
     end: Any
     base: Any
+    ranges: Ranges = field(default_factory=Ranges)
     timing_events: list[Any] = field(default_factory=list)
     is_dead: bool = False
 

@@ -202,7 +202,8 @@ class Run:
         """Runs them all, or up to the first that fails; `resources` must be open."""
         plan, clock, program = self._plan, self._device.clock, self._program
         assert program is not None
-        calls = program.calls()
+        ranges = self._device.ranges
+        calls = ranges.calls(plan, program.calls())
         traced: list[TracedCall] = []
         if self._is_traced:
             self._first = clock.align()
@@ -211,7 +212,12 @@ class Run:
             self._recorder = Recorder(plan, traced)
         with _watching(plan, self._device.latches), _no_collection():
             for iteration in range(plan.n_iterations):
-                self._iterate(program, iteration, calls, traced)
+                with (
+                    ranges.around(plan.case.scenario),
+                    ranges.around(plan.case.key),
+                    ranges.around(f"iteration {iteration}"),
+                ):
+                    self._iterate(program, iteration, calls, traced)
                 if self.ending.status is not Status.OK:
                     break
         if self._is_traced and not self.ending.is_fatal:

@@ -12,6 +12,7 @@ from poolbench.backends.cuda.clock import Clock, host_call_floor
 from poolbench.backends.cuda.device import STICKY, Device
 from poolbench.backends.cuda.kernels import Kernels, Unsupported
 from poolbench.backends.cuda.latch import Latches
+from poolbench.backends.cuda.ranges import ranges
 from poolbench.backends.cuda.resources import Ballast, LastingBuffers, Mismatch
 from poolbench.backends.cuda.run import Run
 from poolbench.domain import BackendKind, Pass, Status
@@ -24,7 +25,8 @@ from poolbench.trace import Trace
 class Runner:
     """Owns the context, the kernels and everything else that lasts."""
 
-    def __init__(self, ordinal: int) -> None:
+    def __init__(self, ordinal: int, *, has_ranges: bool = False) -> None:
+        """`has_ranges`: runs are marked for a profiler."""
         handle, _ = driver.initialise(ordinal)
         kernels = Kernels(handle)
         clock = Clock(kernels)
@@ -40,6 +42,7 @@ class Runner:
             start=start,
             end=end,
             base=base,
+            ranges=ranges(is_wanted=has_ranges),
         )
         self._floors = Floors(
             event_pair_ns=clock.event_floor(),

@@ -22,8 +22,11 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def serve(connection: Connection, ordinal: int) -> None:
-    """Answers until told to close, until the parent is gone, or until the context is lost."""
+def serve(connection: Connection, ordinal: int, *, has_ranges: bool = False) -> None:
+    """Answers until told to close, until the parent is gone, or until the context is lost.
+
+    `has_ranges`: runs are marked for a profiler.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     _die_with_parent()
     os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")
@@ -31,7 +34,7 @@ def serve(connection: Connection, ordinal: int) -> None:
     from poolbench.backends.cuda.runner import Runner
 
     try:
-        runner = Runner(ordinal)
+        runner = Runner(ordinal, has_ranges=has_ranges)
     except (DriverError, CompileError, RuntimeError) as fault:
         connection.send(("failed", str(fault)))
         return
