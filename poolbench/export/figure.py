@@ -89,12 +89,15 @@ def to_picture(runs: Sequence[Kept], kind: str) -> bytes:
 
 
 _ID = re.compile(rb"\b[a-z][0-9a-f]{10}\b")
+_LONG = re.compile(rb"\d+\.\d{3,}")
 
 
 def _renamed(svg: bytes) -> bytes:
-    """The names that matplotlib derives from addresses and last bits of numbers, counted instead."""
+    """Last bits of numbers hang on the solver of the layout, and names on last bits: the ones
+    rounded to a hundredth of a point, the others counted."""
     names: dict[bytes, bytes] = {}
-    return _ID.sub(lambda one: names.setdefault(one[0], b"id%d" % len(names)), svg)
+    named = _ID.sub(lambda one: names.setdefault(one[0], b"id%d" % len(names)), svg)
+    return _LONG.sub(lambda one: b"%.2f" % float(one[0]), named)
 
 
 def _metadata(kind: str) -> dict[str, Any]:
