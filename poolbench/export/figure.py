@@ -89,6 +89,7 @@ def to_picture(runs: Sequence[Kept], kind: str) -> bytes:
 
 
 _ID = re.compile(rb"\b[a-z][0-9a-f]{10}\b")
+_ATTRIBUTE = re.compile(rb'="[^"]*"')
 _LONG = re.compile(rb"\d+\.\d{3,}")
 
 
@@ -97,7 +98,9 @@ def _renamed(svg: bytes) -> bytes:
     rounded to a hundredth of a point, the others counted."""
     names: dict[bytes, bytes] = {}
     named = _ID.sub(lambda one: names.setdefault(one[0], b"id%d" % len(names)), svg)
-    return _LONG.sub(lambda one: b"%.2f" % float(one[0]), named)
+    return _ATTRIBUTE.sub(
+        lambda one: _LONG.sub(lambda number: b"%.2f" % float(number[0]), one[0]), named
+    )
 
 
 def _metadata(kind: str) -> dict[str, Any]:
