@@ -11,6 +11,7 @@ from poolbench.cli.calibrate import calibrate
 from poolbench.cli.files import check, schema
 from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
+from poolbench.cli.importing import import_file
 from poolbench.cli.look import advise, compare, export, open_report
 from poolbench.cli.probe import probe
 from poolbench.cli.run import run
@@ -59,6 +60,7 @@ def poolbench(
 
 for command in (run, check, schema, show, advise, export, compare):
     app.command()(command)
+app.command("import")(import_file)
 app.command("open")(open_report)
 app.command("list")(list_all)
 app.command()(doctor)

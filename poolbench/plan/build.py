@@ -25,7 +25,7 @@ class _Shared:
 
     expansion: Expansion
     order: Order
-    places: tuple[StepPlace, ...]
+    places: Sequence[StepPlace]
 
 
 def release_threshold(row: Row, *, scenario_threshold: int, max_size: int) -> int:

@@ -32,7 +32,7 @@ def faults_of(expansion: Expansion, order: Order | None) -> tuple[Fault, ...]:
     """
     faults = Faults()
     faults.extend(expansion.faults)
-    if order is not None:
+    if order is not None and not expansion.is_recorded:
         faults.extend(lifetime_faults(expansion, order))
         faults.extend(control_faults(expansion))
         faults.extend(advice(expansion, order))

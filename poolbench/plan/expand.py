@@ -16,6 +16,7 @@ from poolbench.plan.faults import Fault, Faults
 from poolbench.plan.head import Head, Settings, resolve_head
 from poolbench.plan.names import text_of
 from poolbench.plan.plan import BufferSpec, KernelSource, StepPlace, StreamSpec
+from poolbench.plan.recorded import RecordedNodes, RecordedPlaces, recorded_steps
 from poolbench.plan.scope import Scope
 from poolbench.plan.step_values import Source, Values
 from poolbench.plan.steps import Step
@@ -25,6 +26,7 @@ from poolbench.scenario.fieldtypes import read_count
 from poolbench.scenario.scenario import Scenario, StepNode
 from poolbench.scenario.schema import AXIS_SETTINGS
 from poolbench.scenario.step_models import RepeatStep
+from poolbench.scenario.workload import Workload
 
 MAX_CLOCK_CELLS = 2**26
 """Steps x streams: what the order of the steps may need, 256 MiB."""
@@ -43,7 +45,7 @@ class Expansion:
     steps: tuple[Step, ...]
     origin: tuple[int, ...]
     names: tuple[str, ...]
-    sources: tuple[StepNode, ...]
+    sources: Sequence[StepNode]
     streams: tuple[StreamSpec, ...]
     stream_places: tuple[Place, ...]
     buffers: tuple[BufferSpec, ...]
@@ -53,6 +55,8 @@ class Expansion:
     settings: Settings
     faults: tuple[Fault, ...]
     is_complete: bool
+    is_recorded: bool = False
+    """What a recorded program did is not judged: there are no faults of order in it."""
 
     def place(self, step: int, key: str = "") -> Place:
         """Where a step stands, or the value of one of its keys."""
@@ -60,7 +64,9 @@ class Expansion:
         return node.places.get(key, node.place)
 
     @property
-    def places(self) -> tuple[StepPlace, ...]:
+    def places(self) -> Sequence[StepPlace]:
+        if isinstance(self.sources, RecordedNodes):
+            return RecordedPlaces(self.sources.ops)
         return tuple(
             StepPlace(
                 line=node.place.line,
@@ -180,6 +186,10 @@ def _is_bounded(scenario: Scenario, scope: Scope, head: Head) -> bool:
             f"the steps up to the end of this one are more than {MAX_STEPS:,} in an iteration",
         )
         return False
+    return _fits(scenario, scope, head, n_steps)
+
+
+def _fits(scenario: Scenario, scope: Scope, head: Head, n_steps: int) -> bool:
     n_iterations = head.settings.n_iterations
     if n_steps * n_iterations > MAX_ROWS:
         scope.faults.error(
@@ -199,6 +209,36 @@ def _is_bounded(scenario: Scenario, scope: Scope, head: Head) -> bool:
     return True
 
 
+def _recorded(
+    scenario: Scenario,
+    workload: Workload,
+    head: Head,
+    axes: Sequence[tuple[str, str]],
+    scope: Scope,
+) -> Expansion:
+    """Nothing to unroll: the steps are there."""
+    is_bounded = _fits(scenario, scope, head, workload.n_rows)
+    keeps_host = scenario.head.recorded is None or scenario.head.recorded.host == "keep"
+    made = recorded_steps(workload, head.streams, head.buffers, keeps_host=keeps_host)
+    return Expansion(
+        axes=tuple(axes),
+        steps=made.steps,
+        origin=made.origin,
+        names=made.names,
+        sources=RecordedNodes(workload.columns["op"].tobytes()),
+        streams=head.streams,
+        stream_places=head.stream_places,
+        buffers=made.buffers,
+        written=tuple(buffer.name for buffer in made.buffers),
+        events=made.events,
+        kernels=head.kernels,
+        settings=head.settings,
+        faults=scope.faults.all,
+        is_complete=is_bounded,
+        is_recorded=True,
+    )
+
+
 def expand(scenario: Scenario, axes: Sequence[tuple[str, str]]) -> Expansion:
     """The scenario under one combination of axis values; faults are in the result."""
     texts = {name: text_of(value) for name, value in scenario.head.parameters.items()}
@@ -206,6 +246,8 @@ def expand(scenario: Scenario, axes: Sequence[tuple[str, str]]) -> Expansion:
     faults = Faults()
     scope = Scope(texts=texts, faults=faults)
     head = resolve_head(scenario, scope, dict(axes))
+    if scenario.workload is not None:
+        return _recorded(scenario, scenario.workload, head, axes, scope)
     tables = Tables.of(head, faults)
     leaves = tuple(_leaves(scenario.steps))
     unrolled = _Unrolled(

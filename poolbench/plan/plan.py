@@ -6,6 +6,7 @@ same pool and closes each iteration with a device synchronisation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poolbench.domain import Case, Issue, MemoryKind, OnOom, StreamKind, StreamPriority
@@ -72,7 +73,7 @@ class Plan:
     steps: tuple[Step, ...]
     origin: tuple[int, ...]
     names: tuple[str, ...]
-    places: tuple[StepPlace, ...]
+    places: Sequence[StepPlace]
     streams: tuple[StreamSpec, ...]
     buffers: tuple[BufferSpec, ...]
     events: tuple[str, ...]

@@ -7,6 +7,7 @@ so that a bad one is a fault of the command line and not of the file.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from poolbench.domain import Issue, OnOom
 from poolbench.errors import BadUsage
@@ -123,12 +124,4 @@ def with_settings(
             raise BadUsage(f"--axis {name}: {doubles[0]} is there twice")
         new_axes[name] = texts
     head = head.model_copy(update={"parameters": parameters, "axes": new_axes})
-    return Scenario(
-        name=scenario.name,
-        file=scenario.file,
-        text=scenario.text,
-        head=head,
-        steps=scenario.steps,
-        places=scenario.places,
-        sources=scenario.sources,
-    )
+    return replace(scenario, head=head)

@@ -64,6 +64,24 @@ def count_bar(console: Console, name: str, n_all: int) -> Iterator[Callable[[], 
         yield lambda: bar.advance(task)
 
 
+@contextmanager
+def spinner(console: Console, name: str) -> Iterator[Callable[[int], None]]:
+    """What to tell how many things are done, where nobody knows how many there are."""
+    if not console.is_terminal:
+        line(console, name)
+        yield lambda _: None
+        return
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.completed:,.0f} events"),
+        console=console,
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(name, total=None)
+        yield lambda n: bar.update(task, completed=n)
+
+
 def left_text(seconds: float | None) -> str:
     """`about 40 s left`; rough, and silent where there is nothing to tell."""
     if seconds is None or seconds < 1:

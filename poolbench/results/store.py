@@ -3,7 +3,7 @@
     DIR/run.json       format version, environment, cases, findings (replaced as a whole)
     DIR/samples.csv    every repetition (lines added as runs end)
     DIR/steps.csv      the traced run of each case, step by step (likewise)
-    DIR/scenario.yaml  the scenario, and the CUDA C files that it names
+    DIR/scenario.yaml  the scenario, and the files that it names
 
 A run of several scenarios has one such directory for each, DIR/<scenario>/.
 """
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from poolbench.errors import BadUsage
 from poolbench.results import samples, versioned
-from poolbench.results.files import read_text, write_text
+from poolbench.results.files import read_text, write_bytes, write_text
 from poolbench.results.record import FORMAT_VERSION, RunRecord
 from poolbench.scenario.scenario import Scenario
+from poolbench.scenario.workload import to_bytes
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -56,6 +57,9 @@ def create(directory: Path, scenario: Scenario) -> None:
         for name, text in kernel_files(scenario).items():
             (directory / name).parent.mkdir(parents=True, exist_ok=True)
             write_text(directory / name, text)
+        recorded = scenario.head.recorded
+        if recorded is not None and scenario.workload is not None:
+            write_bytes(directory / _beside(recorded.steps), to_bytes(scenario.workload))
     except OSError as fault:
         raise BadUsage(f"cannot make {directory}: {fault.strerror}") from fault
     write_text(directory / SCENARIO, scenario.text)
@@ -68,10 +72,15 @@ def kernel_files(scenario: Scenario) -> dict[str, str]:
     for name, kernel in scenario.head.kernels.items():
         if kernel.file is None or name not in scenario.sources:
             continue
-        path = PurePosixPath(kernel.file)
-        is_inside = not path.is_absolute() and ".." not in path.parts
-        found[str(path) if is_inside else path.name] = scenario.sources[name]
+        found[_beside(kernel.file)] = scenario.sources[name]
     return found
+
+
+def _beside(file: str) -> str:
+    """Where a file of the scenario's folder goes in the results directory."""
+    path = PurePosixPath(file)
+    is_inside = not path.is_absolute() and ".." not in path.parts
+    return str(path) if is_inside else path.name
 
 
 def write_record(directory: Path, record: RunRecord) -> None:

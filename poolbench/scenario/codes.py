@@ -56,6 +56,8 @@ CODES: dict[str, str] = {
     "kernel-source": "A kernel of one's own has its CUDA C in `source` or in `file`, not in both.",
     "kernel-file": "The CUDA C file is missing, not text, too large, or outside of the folder "
     "that the scenario is in.",
+    "recorded-file": "The file with a recorded program's steps is missing, damaged, outside of the "
+    "folder that the scenario is in, or does not fit its streams and buffers.",
     # --- axes and expectations -------------------------------------------------------------------
     "unknown-axis": "An axis is a parameter of the scenario or one of the settings that can vary.",
     "bad-axis": "An axis needs at least one value, and each value once.",

@@ -32,7 +32,7 @@ def json_schema() -> dict[str, Any]:
         "description": "A GPU workload: streams, steps, and what to vary and to expect.",
         "type": "object",
         "properties": {**head["properties"], "steps": steps},
-        "required": ["steps"],
+        "oneOf": [{"required": ["steps"]}, {"required": ["recorded"]}],
         "additionalProperties": False,
         "$defs": {**definitions, "Step": step},
     }

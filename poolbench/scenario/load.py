@@ -19,6 +19,7 @@ from poolbench.scenario.heads import check_head
 from poolbench.scenario.kernels import check_kernel_step, read_sources
 from poolbench.scenario.names import names_as_written, names_of, rows_as_written
 from poolbench.scenario.nearest import near
+from poolbench.scenario.recorded import read_workload
 from poolbench.scenario.rest import without
 from poolbench.scenario.scenario import Path, Scenario, StepNode
 from poolbench.scenario.schema import HeadModel
@@ -112,11 +113,15 @@ def _scenario(
     if "expect" in raw_head:
         raw_head["expect"] = rows_as_written(raw_head["expect"], ("expect",), found.written)
     head, is_whole = _head(raw_head, faults)
-    steps = _steps(found, faults)
+    is_recorded = "recorded" in found.value
+    steps = () if is_recorded else _steps(found, faults)
+    if is_recorded and "steps" in found.value:
+        faults.add_key(("steps",), "`recorded` stands in place of `steps`", "two-kinds")
     check_head(head, names_of(raw_head, "parameters"), faults)
     kernels = names_of(raw_head, "kernels")
     _check_kernel_steps(steps, kernels, faults)
     sources = read_sources(head, folder, faults)
+    workload = read_workload(head, folder, faults)
     if not is_whole:
         return None
     return Scenario(
@@ -127,6 +132,7 @@ def _scenario(
         steps=steps,
         places=found.places,
         sources=sources,
+        workload=workload,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from poolbench.errors import Place
 from poolbench.scenario.schema import HeadModel
 from poolbench.scenario.step_models import StepModel
+from poolbench.scenario.workload import Workload
 
 Path = tuple[str | int, ...]
 
@@ -36,7 +37,8 @@ class Scenario:
 
     `file` is the path as the user wrote it (for messages); `places` maps a path in the head, such
     as `("pool", "max_size")` or `("expect", 0, "metrics", "n_grown")`, to its value's place;
-    `sources` maps a kernel of one's own to its CUDA C.
+    `sources` maps a kernel of one's own to its CUDA C.  `workload` holds the steps of a recorded
+    program; then `steps` is empty.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Scenario:
     steps: tuple[StepNode, ...]
     places: Mapping[Path, Place]
     sources: Mapping[str, str] = field(default_factory=dict)
+    workload: Workload | None = None
 
     def place_of(self, *path: str | int) -> Place:
         """The place of a path, or of the nearest part of it that the file holds."""

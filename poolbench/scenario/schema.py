@@ -72,6 +72,15 @@ class KernelModel(Model):
     )
 
 
+class RecordedModel(Model):
+    """Steps of a program that was recorded or imported, in place of `steps`."""
+
+    steps: str = Field(description="the file beside the scenario that holds them")
+    host: Literal["keep", "drop"] = Field(
+        default="keep", description="the program's own time between calls: kept, or left out"
+    )
+
+
 # --- expectations ---------------------------------------------------------------------------
 
 
@@ -152,6 +161,9 @@ class HeadModel(Model):
     streams: dict[str, StreamModel | None] = Field(default_factory=dict)
     buffers: dict[str, BufferModel] = Field(default_factory=dict)
     kernels: dict[str, KernelModel] = Field(default_factory=dict)
+    recorded: RecordedModel | None = Field(
+        default=None, description="steps of a recorded program, in place of `steps`"
+    )
     expect: Annotated[tuple[ExpectModel, ...], BeforeValidator(as_tuple)] = ()
 
 

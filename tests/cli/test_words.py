@@ -27,6 +27,7 @@ COMMANDS = (
     "advise",
     "export",
     "open",
+    "import",
     "compare",
     "list",
     "doctor",
