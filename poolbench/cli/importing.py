@@ -42,6 +42,14 @@ def import_file(
         bool,
         typer.Option("--host/--no-host", help="Keep the program's own time between its calls."),
     ] = True,
+    first: Annotated[
+        int,
+        typer.Option("--from", min=1, metavar="N", help="The first step that is wanted, from 1."),
+    ] = 1,
+    n_steps: Annotated[
+        int | None,
+        typer.Option("--steps", min=1, metavar="K", help="How many steps. Default: all."),
+    ] = None,
     partial: Annotated[
         bool,
         typer.Option("--partial", help="Of a damaged file, keep what comes before the damage."),
@@ -58,11 +66,12 @@ def import_file(
     from poolbench.imports.write import write
     from poolbench.render.console import for_data, for_words, line
     from poolbench.render.progress import spinner
+    from poolbench.scenario.workload import MAX_ROWS
 
     chosen = _format(format_) or detect.format_of(file)
     folder, name = _target(file, output)
     assumed = Assumed(kernel_ns=_duration(assume_kernel), keeps_host=host)
-    builder = Builder()
+    builder = Builder(skip=first - 1, most=n_steps or MAX_ROWS)
     damage: Damaged | None = None
     recorded: dict[str, object] = {}
     with spinner(for_words(), f"{file.name}: {detect.WHAT[chosen]}") as on_line:

@@ -52,7 +52,12 @@ class Built:
 
 @dataclass(slots=True)
 class Builder:
+    """`skip` steps of the file are passed over, `most` are taken; those behind are counted."""
+
     fidelity: Fidelity = field(default_factory=Fidelity)
+    skip: int = 0
+    most: int = MAX_ROWS
+    _n_met: int = 0
     _columns: dict[str, array[int]] = field(
         default_factory=lambda: {name: array(_TYPES[kind]) for name, kind in COLUMNS.items()}
     )
@@ -63,8 +68,8 @@ class Builder:
     _live: dict[object, tuple[int, int]] = field(default_factory=dict)
     """Key of an allocation (its address) -> (number, size)."""
     _stream_of: dict[object, int] = field(default_factory=dict)
-    _scratch: dict[MemoryKind, int] = field(default_factory=dict)
-    """Memory that copies go to and from, and the largest copy."""
+    _scratch: dict[int, int] = field(default_factory=dict)
+    """Place that copies go to or come from -> the largest copy."""
     _events: dict[object, int] = field(default_factory=dict)
     _n_allocs: int = 0
     _live_bytes: int = 0
@@ -72,6 +77,14 @@ class Builder:
 
     def __len__(self) -> int:
         return len(self._columns["op"])
+
+    def _is_outside(self) -> bool:
+        """Counts a step; whether it is not of the part that is wanted."""
+        self._n_met += 1
+        if self._n_met <= self.skip or self._n_met > self.skip + self.most:
+            self.fidelity.lost["steps outside of the part that was asked for"] += 1
+            return True
+        return False
 
     # --- steps ------------------------------------------------------------------------------
 
@@ -88,6 +101,8 @@ class Builder:
 
     def alloc(self, key: object, size: int, stream: int) -> None:
         """`key` stands for the allocation until it is freed: its address."""
+        if self._is_outside():
+            return
         if size < 1:
             self.fidelity.lost["allocations of nothing"] += 1
             return
@@ -104,6 +119,8 @@ class Builder:
 
     def free(self, key: object, stream: int) -> bool:
         """Whether there was something to free."""
+        if self._is_outside():
+            return False
         found = self._live.pop(key, None)
         self._stream_of.pop(key, None)
         if found is None:
@@ -125,6 +142,8 @@ class Builder:
     def kernel(
         self, duration_ns: int, stream: int, *, blocks: int = 1, threads: int = 256, name: str = ""
     ) -> None:
+        if self._is_outside():
+            return
         self._add(
             "kernel",
             stream=stream,
@@ -136,34 +155,42 @@ class Builder:
 
     def copy(self, size: int, stream: int, source: MemoryKind, target: MemoryKind) -> None:
         """Between memory of these kinds; which buffers they were is not known."""
+        if self._is_outside():
+            return
         if size < 1:
             return
-        for kind in (source, target):
-            self._scratch[kind] = max(size, self._scratch.get(kind, 0))
         self._add(
             "memcpy",
             stream=stream,
-            buffer=_place(target, is_target=True),
-            source=_place(source, is_target=False),
+            buffer=self._place(target, size, is_target=True),
+            source=self._place(source, size, is_target=False),
             size=size,
         )
         self.fidelity.kept["copies"] += 1
 
     def memset(self, size: int, stream: int) -> None:
+        if self._is_outside():
+            return
         if size < 1:
             return
-        self._scratch[MemoryKind.DEVICE] = max(size, self._scratch.get(MemoryKind.DEVICE, 0))
         self._add(
-            "memset", stream=stream, buffer=_place(MemoryKind.DEVICE, is_target=True), size=size
+            "memset",
+            stream=stream,
+            buffer=self._place(MemoryKind.DEVICE, size, is_target=True),
+            size=size,
         )
         self.fidelity.kept["memsets"] += 1
 
     def record(self, key: object, stream: int) -> None:
+        if self._is_outside():
+            return
         number = self._events.setdefault(key, len(self._events))
         self._add("record", stream=stream, event=number)
         self.fidelity.kept["event records"] += 1
 
     def wait(self, key: object, stream: int) -> None:
+        if self._is_outside():
+            return
         if key not in self._events:
             self.fidelity.lost["waits for events that the file does not record"] += 1
             return
@@ -171,10 +198,14 @@ class Builder:
         self.fidelity.kept["event waits"] += 1
 
     def sync_stream(self, stream: int) -> None:
+        if self._is_outside():
+            return
         self._add("sync_stream", stream=stream)
         self.fidelity.kept["synchronisations"] += 1
 
     def sync_event(self, key: object) -> None:
+        if self._is_outside():
+            return
         if key not in self._events:
             self.fidelity.lost["waits for events that the file does not record"] += 1
             return
@@ -182,15 +213,19 @@ class Builder:
         self.fidelity.kept["synchronisations"] += 1
 
     def sync_device(self) -> None:
+        if self._is_outside():
+            return
         self._add("sync_device")
         self.fidelity.kept["synchronisations"] += 1
 
     def host(self, duration_ns: int) -> None:
         """Time of the program itself; less than a microsecond is not worth a step."""
-        if duration_ns >= 1000:
+        if duration_ns >= 1000 and self.skip <= self._n_met < self.skip + self.most:
             self._add("host", duration_ns=duration_ns)
 
     def trim(self, keep: int) -> None:
+        if self._is_outside():
+            return
         self._add("trim", size=max(0, keep))
         self.fidelity.kept["trims"] += 1
 
@@ -198,10 +233,16 @@ class Builder:
         if len(self) >= MAX_ROWS:
             raise BadUsage(
                 f"the file has more than {MAX_ROWS:,} steps",
-                hint="import a part of it: --from N and --steps K",
+                hint="import a part of it: --from N --steps K",
             )
         for name, column in self._columns.items():
             column.append(OP[op] if name == "op" else cells.get(name, _NOTHING))
+
+    def _place(self, kind: MemoryKind, size: int, *, is_target: bool) -> int:
+        """A number below -1 that stands for a lasting buffer until all are known."""
+        spot = _SPOTS.index(f"{kind.value}_{'to' if is_target else 'from'}")
+        self._scratch[spot] = max(size, self._scratch.get(spot, 0))
+        return _FIRST_SPOT - spot
 
     def _name(self, name: str) -> int:
         if not name:
@@ -217,10 +258,7 @@ class Builder:
         if self._live:
             self.fidelity.note(f"{len(self._live):,} allocations are live at the end")
         self._add_sync()
-        spots = [
-            (spot, kind, self._scratch.get(kind, 0)) for spot, kind in enumerate(_KINDS_OF_SPOTS)
-        ]
-        used = [(spot, kind, size) for spot, kind, size in spots if size]
+        used = [(spot, _KINDS_OF_SPOTS[spot], size) for spot, size in sorted(self._scratch.items())]
         number = {spot: index for index, (spot, _, _) in enumerate(used)}
         columns = {
             name: np.frombuffer(column, dtype=COLUMNS[name]).copy() if len(column) else np.array([])
@@ -276,9 +314,3 @@ _SPOTS = ("device_to", "device_from", "pinned_to", "pinned_from", "pageable_to",
 """Lasting buffers: where copies go to and come from."""
 _KINDS_OF_SPOTS = tuple(MemoryKind(name.split("_")[0]) for name in _SPOTS)
 _FIRST_SPOT = -2
-
-
-def _place(kind: MemoryKind, *, is_target: bool) -> int:
-    """A number below -1 that stands for a lasting buffer until all are known."""
-    spot = _SPOTS.index(f"{kind.value}_{'to' if is_target else 'from'}")
-    return _FIRST_SPOT - spot

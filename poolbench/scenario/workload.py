@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,19 +139,52 @@ def to_bytes(workload: Workload) -> bytes:
 
 def read(path: Path) -> Workload:
     """Raises `OSError`, or `BadWorkload` for what is no workload."""
+    if path.stat().st_size > MAX_BYTES:
+        raise BadWorkload(f"it is larger than {MAX_BYTES // 2**20} MiB")
+    return of_bytes(path.read_bytes())
+
+
+def of_bytes(data: bytes) -> Workload:
+    """Raises `BadWorkload`."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
-                raise BadWorkload(f"unpacked it is larger than {MAX_BYTES // 2**20} MiB")
-        with np.load(path, allow_pickle=False) as arrays:
-            found = {name: arrays[name] for name in arrays.files}
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, zipfile.error) as fault:
-        if isinstance(fault, BadWorkload):
-            raise
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            found = {
+                entry.filename.removesuffix(".npy"): _array(archive, entry)
+                for entry in _bounded(archive)
+            }
+    except BadWorkload:
+        raise
+    except (
+        zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, OverflowError,
+        NotImplementedError, RuntimeError, MemoryError,
+    ) as fault:  # fmt: skip
         raise BadWorkload(f"it is no NumPy archive, or damaged: {fault}") from None
-    except (NotImplementedError, RuntimeError) as fault:  # a method or a lock that zip may have
-        raise BadWorkload(f"it cannot be unpacked: {fault}") from None
     return _checked(found)
+
+
+def _bounded(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    entries = archive.infolist()
+    if sum(entry.file_size for entry in entries) > MAX_BYTES:
+        raise BadWorkload(f"unpacked it is larger than {MAX_BYTES // 2**20} MiB")
+    return entries
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """One array; what its head promises is looked at before memory is taken for it."""
+    with archive.open(entry) as file:
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        elif version == (2, 0):
+            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+        else:
+            raise BadWorkload(f"an array of version {version}")
+        if dtype.hasobject:
+            raise BadWorkload("it is no NumPy archive of numbers: there is a pickle in it")
+        size = math.prod(shape) * dtype.itemsize
+        if size > entry.file_size:
+            raise BadWorkload(f"{entry.filename} promises more than it holds")
+        return np.frombuffer(file.read(size), dtype=dtype).reshape(shape)
 
 
 def _checked(found: Mapping[str, npt.NDArray[Any]]) -> Workload:

@@ -1,0 +1,3 @@
+"""The command line, for imports as a user makes them."""
+
+from tests.cli.conftest import cli as cli
