@@ -29,6 +29,7 @@ from poolbench.prepare import Experiment
 from poolbench.results import samples, store
 from poolbench.results.environment import Environment
 from poolbench.results.record import RunRecord
+from poolbench.scenario.scenario import Scenario
 from poolbench.trace import Trace
 
 _WRITE_SHARE = 10
@@ -283,11 +284,19 @@ class _Ledger:
             throttled=tuple(self._throttled),
             sm_mhz=tuple(self._sm_mhz),
             set_aside=tuple(sorted(self._set_aside)),
+            recorded_us=_recorded_us(scenario),
         )
 
     def _n_timed(self) -> int:
         """Timed blocks that count, so far; as many as asked for before the first is over."""
         return self._n_blocks - len(self._set_aside) or self._effort.repeats
+
+
+def _recorded_us(scenario: Scenario) -> float | None:
+    if scenario.workload is None:
+        return None
+    found = scenario.workload.recorded.get("makespan_ns")
+    return found / 1000 if isinstance(found, int) and found > 0 else None
 
 
 _RESULTS = frozenset({Status.OK, Status.OUT_OF_MEMORY, Status.CORRUPTED})

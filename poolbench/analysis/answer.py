@@ -14,7 +14,7 @@ from poolbench.analysis.attribute_sentences import (
     is_internal_exercised,
 )
 from poolbench.analysis.blocks import Block, blocks_of, makespan_of
-from poolbench.analysis.quantities import say_count, say_size, say_us_span
+from poolbench.analysis.quantities import say_count, say_size, say_us, say_us_span
 from poolbench.analysis.sentences import capital, listed, pools_of, span, tail
 from poolbench.analysis.statistics import SAME_SHARE, are_same
 from poolbench.domain import AttributeSet, Baseline, Status, row_name
@@ -36,6 +36,7 @@ def answer(record: RunRecord) -> tuple[str, ...]:
         *_corruption(blocks),
         *_unfinished(record),
         *_without_result(blocks),
+        *_against_recording(record, blocks),
         *_internal_dependencies(blocks),
         *_out_of_memory(blocks),
         *cost_of_internal(blocks, is_exact=is_exact),
@@ -70,6 +71,32 @@ def _without_result(blocks: Sequence[Block]) -> Iterable[str]:
             n = say_count(len(chosen), "case")
             told = f": {chosen[0].reason}" if chosen[0].reason else ""
             yield f"{n} of {len(results)} ended as {status}{told}{tail(blocks, chosen)}."
+
+
+REPLAY_SHARE = 0.05
+"""A replay that is farther off its recording than this says so."""
+
+
+def _against_recording(record: RunRecord, blocks: Sequence[Block]) -> Iterable[str]:
+    """How near the row with everything on comes to the program that was recorded."""
+    recorded_us = record.recorded_us
+    if recorded_us is None:
+        return
+    ratios = {}
+    for block in blocks:
+        base = block.default_like
+        own = makespan_of(base, is_exact=record.is_predicted) if base is not None else None
+        if base is not None and own is not None and base.status is Status.OK:
+            ratios[own.median / recorded_us] = row_name(base.case.row)
+    if not ratios:
+        return
+    ratio = min(ratios, key=lambda one: abs(one - 1))
+    is_off = abs(ratio - 1) > REPLAY_SHARE
+    warning = ": what it says of the program is doubtful" if is_off else ""
+    yield (
+        f"The recorded program took {say_us(recorded_us)}; its replay under {ratios[ratio]} takes "
+        f"{ratio:.2f} times as long{warning}."
+    )
 
 
 def _internal_dependencies(blocks: Sequence[Block]) -> Iterable[str]:

@@ -55,6 +55,9 @@ class RunRecord:
     set_aside: tuple[int, ...] = ()
     """Those of them that were run again and do not count."""
 
+    recorded_us: float | None = None
+    """Makespan of the program that the steps were recorded from, where it is known."""
+
     @property
     def is_predicted(self) -> bool:
         return not self.backend.is_measured

@@ -247,3 +247,18 @@ def test_advice_closes_the_answer() -> None:
     )
     open_ = [result_of(row, 505.0, None, repeats=1) for row in EIGHT]
     assert not any("Advice" in sentence for sentence in answer(record_of(open_)))
+
+
+@pytest.mark.parametrize(
+    ("makespan_us", "told"),
+    [
+        (1030.0, "takes 1.03 times as long."),
+        (1200.0, "takes 1.20 times as long: what it says of the program is doubtful."),
+    ],
+)
+def test_a_replay_is_held_against_its_recording(makespan_us: float, told: str) -> None:
+    """How near it comes, and a warning where it does not."""
+    results = [result_of(row, makespan_us) for row in EIGHT]
+    (first, *_) = answer(record_of(results, recorded_us=1000.0))
+    assert first == f"The recorded program took 1000 us; its replay under 111 {told}"
+    assert not any("recorded" in sentence for sentence in answer(record_of(results)))
