@@ -94,8 +94,14 @@ def _put(code: int, making: Path, where: Path) -> int:
 
 
 def poolbench(*arguments: str) -> int:
-    command = [sys.executable, "-m", "poolbench", *arguments]
+    """Paths relative to the root: results keep their command, and no machine's folders."""
+    command = [sys.executable, "-m", "poolbench", *(_relative(text) for text in arguments)]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def _relative(text: str) -> str:
+    path = Path(text)
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else text
 
 
 PARTS: dict[str, Callable[[Path, Path], int]] = {
