@@ -158,6 +158,7 @@ class Builder:
         if self._is_outside():
             return
         if size < 1:
+            self.fidelity.lost["copies and memsets whose size the file does not have"] += 1
             return
         self._add(
             "memcpy",
@@ -172,6 +173,7 @@ class Builder:
         if self._is_outside():
             return
         if size < 1:
+            self.fidelity.lost["copies and memsets whose size the file does not have"] += 1
             return
         self._add(
             "memset",

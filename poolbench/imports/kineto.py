@@ -19,7 +19,6 @@ from poolbench.imports.damage import Damaged
 _CHUNK = 1 << 20
 MAX_EVENT = 16 * 2**20
 """No event is longer than this."""
-_LAUNCHES = ("cudaLaunch", "cuLaunch", "cudaMemcpy", "cuMemcpy", "cudaMemset", "cuMemset")
 _RUNTIME = ("cuda_runtime", "cuda_driver")
 _COPIES: dict[str, tuple[MemoryKind, MemoryKind]] = {
     "HtoD": (MemoryKind.PINNED, MemoryKind.DEVICE),
@@ -149,6 +148,8 @@ class _Trace:
         """(time, thread, address, bytes: below 0 for a free)."""
         self._waits: dict[int, tuple[str, int, str]] = {}
         """Correlation of a wait -> (stream, correlation of the record, its stream)."""
+        self._synced: dict[int, timed.SyncStream] = {}
+        """Correlation of a synchronisation with a stream -> which it was."""
 
     def event(self, event: Mapping[str, Any]) -> None:
         category, phase = event.get("cat"), event.get("ph")
@@ -189,18 +190,25 @@ class _Trace:
         else:
             kinds = next((pair for text, pair in _COPIES.items() if text in name), None)
             source, target = kinds or _COPIES["DtoD"]
+            if source is not target and "Pinned" not in name and "Pageable" not in name:
+                text = "copies whose host memory is not known: taken for pinned"
+                self._builder.fidelity.guessed[text] += 1
             if "Pageable" in name:
                 source = MemoryKind.PAGEABLE if source is MemoryKind.PINNED else source
                 target = MemoryKind.PAGEABLE if target is MemoryKind.PINNED else target
             self._work[correlation] = timed.Copy(begin, end - begin, stream, size, source, target)
 
     def _synchronisation(self, arguments: Mapping[str, Any]) -> None:
-        """`Stream Wait Event` with what it waited for."""
-        record = _number(arguments.get("wait_on_cuda_event_record_corr_id"), -1)
+        """`Stream Wait Event` and `Event Sync` with what they waited for, `Stream Sync` with its
+        stream; -1 is "not known"."""
         correlation = _number(arguments.get("correlation"), -1)
-        if record >= 0 and correlation >= 0:
+        if arguments.get("cuda_sync_kind") == "Stream Sync":
+            self._synced[correlation] = timed.SyncStream(str(arguments.get("stream", "")))
+        record = _number(arguments.get("wait_on_cuda_event_record_corr_id"), -1)
+        waited_on = _number(arguments.get("wait_on_stream"), -1)
+        if record >= 0 and correlation >= 0 and waited_on >= 0:
             stream = str(arguments.get("stream", ""))
-            self._waits[correlation] = (stream, record, str(arguments.get("wait_on_stream", "")))
+            self._waits[correlation] = (stream, record, str(waited_on))
 
     def _memory_event(self, event: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
         if _number(arguments.get("Device Type"), 1) != 1:
@@ -217,7 +225,7 @@ class _Trace:
         used: set[int] = set()
         for begin, end, thread, name, correlation in self._calls:
             work = self._work.get(correlation)
-            if work is not None and name.startswith(_LAUNCHES):
+            if work is not None and correlation not in used:
                 used.add(correlation)
                 calls.add(begin, end, thread, work)
             else:
@@ -238,10 +246,10 @@ class _Trace:
 
     def _deed(self, name: str, correlation: int, records: Mapping[int, str]) -> timed.Deed | None:
         lost = self._builder.fidelity.lost
-        if name.startswith(("cudaDeviceSynchronize", "cuCtxSynchronize")):
+        if name.startswith(("cudaDeviceSynchronize", "cuCtxSynchronize", "hipDeviceSynchronize")):
             return timed.SyncDevice()
-        if name.startswith(("cudaStreamSynchronize", "cuStreamSynchronize")):
-            return timed.SyncStream("")
+        if name.startswith(("cudaStreamSynchronize", "cuStreamSynchronize", "hipStreamSync")):
+            return self._synced.get(correlation, timed.SyncStream(""))
         if name.startswith(("cudaEventRecord", "cuEventRecord")):
             if correlation in records:
                 return timed.Record(correlation, records[correlation])
@@ -253,6 +261,8 @@ class _Trace:
                 return timed.Wait(record, stream)
             lost["waits for events: the trace does not say for which (cuda_sync is off)"] += 1
         elif name.startswith(("cudaEventSynchronize", "cuEventSynchronize")):
+            if correlation in self._waits:
+                return timed.SyncEvent(self._waits[correlation][1])
             lost["synchronisations with events: the trace does not say with which"] += 1
         elif name.startswith(
             ("cudaMallocAsync", "cudaFreeAsync", "cuMemAllocAsync", "cuMemFreeAsync")
