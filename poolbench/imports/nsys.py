@@ -34,7 +34,17 @@ _DEVICE_KINDS = (2, 5)
 _KIND_OF_SIDE = {0: MemoryKind.PAGEABLE, 1: MemoryKind.PINNED}
 _FREES = 1
 _TRIMMED = 3
-_EVENT_SYNC, _STREAM_WAIT, _STREAM_SYNC, _CONTEXT_SYNC = 1, 2, 3, 4
+_SYNC_TYPES = {1: "event", 2: "wait", 3: "stream", 4: "context"}
+"""What the numbers mean today; older versions counted otherwise, so that the name of the call goes
+first."""
+_SYNC_CALLS = {
+    "EventSynchronize": "event",
+    "StreamWaitEvent": "wait",
+    "StreamSynchronize": "stream",
+    "DeviceSynchronize": "context",
+    "CtxSynchronize": "context",
+}
+_NO_STREAM = 2**32 - 1
 _GRID = ("gridX", "gridY", "gridZ")
 _BLOCK = ("blockX", "blockY", "blockZ")
 
@@ -61,6 +71,9 @@ class _Export:
         self._builder = builder
         self._on_line = on_line
         self._n = 0
+        self._names: dict[Any, Any] = {}
+        self._called: dict[int, str] = {}
+        """Correlation -> the name of the call."""
         self._calls = timed.Calls()
         self._tables = {
             str(name)
@@ -70,6 +83,7 @@ class _Export:
     def read(self, assumed: Assumed) -> dict[str, object]:
         if not self._tables & {_KERNELS, _COPIES, _MEMORY}:
             raise Damaged(0, 0, "it has no tables of CUDA work: is it an export of Nsight Systems?")
+        self._names = dict(self._rows("StringIds", ("id", "value")))
         issued = self._issued()
         self._kernels(issued)
         self._copies(issued)
@@ -98,13 +112,14 @@ class _Export:
     def _issued(self) -> dict[int, tuple[int, int, int]]:
         """Correlation -> (begin, end, thread) of the call; the runtime's own if there are two."""
         found: dict[int, tuple[int, int, int]] = {}
-        for begin, end, correlation, thread in self._rows(
-            _CALLS, ("start", "end", "correlationId", "globalTid")
+        for begin, end, correlation, thread, name in self._rows(
+            _CALLS, ("start", "end", "correlationId", "globalTid", "nameId")
         ):
-            if correlation is not None and _is_time(begin):
+            if correlation and _is_time(begin):
                 known = found.get(correlation)
                 if known is None or begin < known[0]:
                     found[correlation] = (begin, _or(end, begin), _or(thread, 0))
+                    self._called[correlation] = str(self._names.get(name, ""))
         return found
 
     def _add(
@@ -116,12 +131,12 @@ class _Export:
     ) -> None:
         call = issued.get(correlation)
         if call is None:
-            self._builder.fidelity.guessed["times of calls: when their work ran"] += 1
+            if isinstance(what, timed.Work):
+                self._builder.fidelity.guessed["times of calls: when their work ran"] += 1
             call = (at_ns, at_ns, -1)
         self._calls.add(*call, what)
 
     def _kernels(self, issued: dict[int, tuple[int, int, int]]) -> None:
-        names = dict(self._rows("StringIds", ("id", "value")))
         wanted = ("start", "end", "streamId", "correlationId", "shortName", *_GRID, *_BLOCK)
         for start, end, stream, correlation, name, *sizes in self._rows(_KERNELS, wanted):
             if not _is_time(start):
@@ -132,7 +147,7 @@ class _Export:
                 str(stream),
                 _product(sizes[:3]),
                 _product(sizes[3:]),
-                str(names.get(name, "")),
+                str(self._names.get(name, "")),
             )
             self._add(issued, correlation, start, kernel)
 
@@ -168,7 +183,7 @@ class _Export:
             if kind not in _DEVICE_KINDS:
                 others += 1
                 continue
-            on = "" if stream is None else str(stream)
+            on = _stream(stream)
             what: timed.Deed = timed.Alloc(address, max(0, _or(size, 0)), on)
             if operation == _FREES:
                 what = timed.Free(address, on)
@@ -191,20 +206,31 @@ class _Export:
         for start, end, stream, correlation, kind, event in self._rows(_SYNCS, wanted):
             if not _is_time(start):
                 continue
-            what: timed.Deed | None = None
-            if kind == _STREAM_WAIT and event is not None:
-                what = timed.Wait(event, str(stream))
-            elif kind == _EVENT_SYNC and event is not None:
-                what = timed.SyncEvent(event)
-            elif kind == _STREAM_SYNC:
-                what = timed.SyncStream(str(stream))
-            elif kind == _CONTEXT_SYNC:
-                what = timed.SyncDevice()
+            what = self._sync(self._sync_kind(correlation, kind), stream, event)
             if what is None:
                 self._builder.fidelity.lost["synchronisations of a kind that is not known"] += 1
                 continue
             begun, ended, thread = issued.get(correlation, (start, _or(end, start), -1))
             self._calls.add(begun, ended, thread, what)
+
+    def _sync_kind(self, correlation: Any, kind: Any) -> str:
+        name = self._called.get(correlation, "")
+        found = next((kind for text, kind in _SYNC_CALLS.items() if text in name), None)
+        return found or _SYNC_TYPES.get(kind, "")
+
+    @staticmethod
+    def _sync(kind: str, stream: Any, event: Any) -> timed.Deed | None:
+        match kind:
+            case "wait" if event is not None:
+                return timed.Wait(event, _stream(stream))
+            case "event" if event is not None:
+                return timed.SyncEvent(event)
+            case "stream":
+                return timed.SyncStream(_stream(stream))
+            case "context":
+                return timed.SyncDevice()
+            case _:
+                return None
 
     def _pools(self, issued: dict[int, tuple[int, int, int]]) -> None:
         wanted = ("start", "correlationId", "operationType", "minBytesToKeep")
@@ -216,6 +242,11 @@ class _Export:
         if table not in self._tables:
             return False
         return column in {row[1] for row in self._database.execute(f"PRAGMA table_info({table})")}
+
+
+def _stream(value: Any) -> str:
+    """A stream's name; empty for one that is not known."""
+    return "" if value in (None, _NO_STREAM) else str(value)
 
 
 def _is_time(value: Any) -> bool:

@@ -138,12 +138,13 @@ class Calls:
         """Position of an allocation without a stream -> that of its thread's next work."""
         found: dict[int, str] = {}
         following: dict[int, str] = {}
+        anybodys = ""
         for call in reversed(ordered):
             what = call.what
             if isinstance(what, Kernel | Copy | Set):
-                following[call.thread] = what.stream
+                following[call.thread] = anybodys = what.stream
             elif isinstance(what, Alloc) and not what.stream:
-                found[id(what)] = following.get(call.thread, "")
+                found[id(what)] = following.get(call.thread, anybodys)
         if found:
             builder.fidelity.guessed[
                 "streams of allocations: that of the next work of the same thread"

@@ -43,7 +43,22 @@ def test_another_makers_calls() -> None:
     assert builder.fidelity.lost == {text: 2}
 
 
-@pytest.mark.parametrize("path", sorted(PUBLIC.glob("*.gz")), ids=lambda path: path.name)
+def test_an_export_of_an_older_nsight_systems() -> None:
+    """Its kinds of synchronisation are numbered otherwise than today: the names of calls decide."""
+    builder, built = read(PUBLIC / "con_kernel.sqlite")
+    assert counts(built) == {
+        "alloc": 5, "free": 5, "kernel": 9, "memcpy": 11, "memset": 1, "record": 5,
+        "sync_event": 5, "sync_device": 1,
+    }  # fmt: skip
+    assert builder.fidelity.lost == {"allocations of memory that is not the device's": 10}
+    text = "streams of allocations: that of the next work of the same thread"
+    assert builder.fidelity.guessed == {text: 5, "times of calls: when their work ran": 3}
+
+
+FILES = sorted(path for path in PUBLIC.iterdir() if path.suffix in (".gz", ".sqlite"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_one_of_them_runs(cli: Cli, tmp_path: Path, path: Path) -> None:
     """On the model, with the program's own time and without."""
     assert read(path, Assumed())
