@@ -1,6 +1,7 @@
 """The steps of a recorded program as those of a plan.
 
-Pure.  A kernel becomes one that spins for the recorded time on a grid of the recorded size.  Each
+Pure.  A kernel becomes one that spins for the recorded time on as many blocks as were recorded, up
+to `MAX_BLOCKS`: each block spins for the whole time, so that all of them have to run at once.  Each
 row of the recording is a step, and its place is its number: line 17 is the seventeenth step.
 """
 
@@ -25,6 +26,8 @@ _KINDS = {
     "query_stream": "query",
     "query_event": "query",
 }
+MAX_BLOCKS = 128
+"""Of a kernel that stands for a recorded one: a block for each multiprocessor of a large GPU."""
 _HOST_SIDE = (MemoryKind.PINNED, MemoryKind.PAGEABLE)
 
 
@@ -179,7 +182,8 @@ class _Translation:
                 self._free_step[index] = at
                 return st.Free(stream=stream, buffer=index), self._buffers[index].name
             case "kernel":
-                grid = st.Grid(blocks=max(1, blocks), threads=min(1024, max(32, threads)))
+                blocks = min(MAX_BLOCKS, max(1, blocks))
+                grid = st.Grid(blocks=blocks, threads=min(1024, max(32, threads)))
                 work = st.Spin(duration_ns=duration_ns)
                 return st.Launch(stream=stream, work=work, grid=grid), told or "kernel"
             case "memcpy":

@@ -10,6 +10,7 @@ import yaml
 
 from poolbench.plan.build import build_plans
 from poolbench.plan.cases import cases
+from poolbench.plan.recorded import MAX_BLOCKS
 from poolbench.plan.steps import Alloc, Free, HostWork, Launch
 from poolbench.results import store
 from poolbench.scenario.load import load
@@ -72,6 +73,18 @@ def test_all_operations_become_steps(cli: Cli, tmp_path: Path) -> None:
     launch = plan.steps[2]
     assert isinstance(launch, Launch)
     assert (launch.grid.blocks, launch.grid.threads) == (8, 128)
+
+
+def test_a_kernel_of_many_blocks_runs_all_of_them_at_once(cli: Cli, tmp_path: Path) -> None:
+    """Or each wave of them would take the whole time again."""
+    text = '{"poolbench": 1}\n{"op": "kernel", "stream": "a", "ns": 5000, "blocks": 100000}\n'
+    text_file(tmp_path, text, "mine.jsonl")
+    assert cli("import", "mine.jsonl").code == 0
+    scenario = load(tmp_path / "mine.yaml")
+    (plan,) = build_plans(scenario, cases(scenario, _rows()[:1]))  # type: ignore[arg-type]
+    launch = plan.steps[0]
+    assert isinstance(launch, Launch)
+    assert launch.grid.blocks == MAX_BLOCKS
 
 
 def _rows() -> tuple[object, ...]:
