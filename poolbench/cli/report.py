@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import typer
 
 from poolbench.errors import BadInput, PoolbenchError, Problem
-from poolbench.render.console import for_words, line
 
 
 def report(fault: PoolbenchError) -> None:
+    from poolbench.render.console import for_words, line
+
     if isinstance(fault, BadInput):
         report_problems(fault.problems, fault.texts)
         return
@@ -21,6 +22,7 @@ def report(fault: PoolbenchError) -> None:
 
 
 def report_problems(problems: Sequence[Problem], texts: Mapping[str, str]) -> None:
+    from poolbench.render.console import for_words
     from poolbench.render.problems import format_problems
 
     console = for_words()
