@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 
@@ -170,3 +171,13 @@ def test_what_cannot_be_imported(
     ended = cli("import", *arguments)
     assert ended.code == 2
     assert told in ended.err
+
+
+def test_a_plan_of_recorded_steps_goes_to_another_process(cli: Cli, tmp_path: Path) -> None:
+    """As it is, places included."""
+    assert cli("import", str(REAL / "rmm.dev0.csv")).code == 0
+    scenario = load(tmp_path / "rmm.yaml")
+    (plan,) = build_plans(scenario, cases(scenario, _rows()[:1]))  # type: ignore[arg-type]
+    again = pickle.loads(pickle.dumps(plan))
+    assert again == plan
+    assert again.place(5) == plan.place(5)
