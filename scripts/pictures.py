@@ -33,8 +33,7 @@ def timeline(directory: Path) -> str:
     return terminal_svg(
         lambda console: print_views(
             console,
-            run.record,
-            directory=ROOT / directory,
+            run,
             views=[View.TIMELINE],
             results=pair_of_internal(run.record),
             part=Part(),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from poolbench.cli.options import FilterOption, ResultsArgument, RowsOption
+from poolbench.errors import BadUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,10 +86,13 @@ def show(
     }
     views = [view for view, is_on in chosen.items() if is_on]
     wanted = read_filters(filters or [])
+    begin, end = read_time("--from", from_), read_time("--to", to)
+    if end is not None and end <= (begin or 0.0):
+        raise BadUsage(f"--to {to} is not after --from {from_ or '0us'}")
     part = Part(
         iteration=iteration,
-        from_us=read_time("--from", from_),
-        to_us=read_time("--to", to),
+        from_us=begin,
+        to_us=end,
         where=read_where(where or []),
     )
     if views:
@@ -155,14 +159,13 @@ def _views(
     from poolbench.render.console import for_data, line
     from poolbench.render.details import View, print_views
     from poolbench.results.chosen import default_rows, pair_of_internal
-    from poolbench.results.store import read, runs_in
+    from poolbench.results.kept import open_all
 
     console = for_data()
-    for index, path in enumerate(runs_in(directory)):
+    for index, run in enumerate(open_all(directory)):
         if index:
             line(console)
-        record = read(path)
-        record = _only(record, None, wanted)
+        record = _only(run.record, None, wanted)
         if attributes:
             chosen = _of_rows(record.cases, attributes)
         elif views == [View.TIMELINE]:
@@ -171,8 +174,7 @@ def _views(
             chosen = default_rows(record)
         print_views(
             console,
-            record,
-            directory=path,
+            run,
             views=views,
             results=chosen,
             part=part,

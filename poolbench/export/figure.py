@@ -19,7 +19,6 @@ from poolbench.results.chosen import pair_of_internal
 from poolbench.results.facts import title
 from poolbench.results.kept import Kept
 from poolbench.results.table import axes_text
-from poolbench.timeline.build import usual_iteration
 from poolbench.timeline.reduce import reduced
 from poolbench.timeline.values import Kind, Timeline
 
@@ -109,12 +108,8 @@ def _metadata(kind: str) -> dict[str, Any]:
 
 def _timelines(run: Kept) -> list[Timeline]:
     """The row with everything on and the one without internal dependencies."""
-    found = []
-    for result in pair_of_internal(run.record):
-        every = list(run.timelines(result))
-        if every:
-            found.append(reduced(every[usual_iteration(len(every))], MAX_SPANS).timeline)
-    return found
+    found = [run.timeline(result) for result in pair_of_internal(run.record)]
+    return [reduced(one, MAX_SPANS).timeline for one in found if one is not None]
 
 
 def _heights(timelines: Sequence[Timeline]) -> list[float]:

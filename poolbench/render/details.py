@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -16,8 +15,8 @@ from poolbench.render.grid import lines_of
 from poolbench.render.timeline import print_timelines
 from poolbench.results import details
 from poolbench.results.facts import floors_text, title
+from poolbench.results.kept import Kept
 from poolbench.results.record import RunRecord
-from poolbench.results.samples import read_makespans, read_steps
 from poolbench.results.step_tables import (
     Line,
     Where,
@@ -26,7 +25,6 @@ from poolbench.results.step_tables import (
     steps_table,
 )
 from poolbench.results.table import Table
-from poolbench.timeline.build import cases_of, iterations_of, timeline_of, usual_iteration
 
 
 class View(StrEnum):
@@ -61,48 +59,33 @@ class Part:
 
 def print_views(
     console: Console,
-    record: RunRecord,
+    run: Kept,
     *,
-    directory: Path,
     views: Sequence[View],
     results: Sequence[CaseResult],
     part: Part,
     is_wide: bool,
 ) -> None:
     """`results` are the cases that are looked at."""
-    line(console, Text(title(record), style="bold"))
+    line(console, Text(title(run.record), style="bold"))
     width = None if is_wide else console.width
     for view in views:
         line(console)
         if view is View.TIMELINE:
-            _print_timeline(console, record, directory, results, part)
+            _print_timeline(console, run, results, part)
             continue
-        for head, table, missing in _tables(view, record, directory, results, part):
+        for head, table, missing in _tables(view, run, results, part):
             line(console, Text(head, style="bold"))
             for text in lines_of(table, width) if table is not None else [Text(missing)]:
                 line(console, text)
-        for note in _notes(view, record):
+        for note in _notes(view, run.record):
             prose(console, note, style="dim")
 
 
-def _print_timeline(
-    console: Console,
-    record: RunRecord,
-    directory: Path,
-    results: Sequence[CaseResult],
-    part: Part,
-) -> None:
-    frames = cases_of(read_steps(directory))
-    timelines = []
-    for result in results:
-        frame = frames.get(result.case.key)
-        if frame is not None:
-            n = iterations_of(frame)
-            chosen = usual_iteration(n) if part.iteration is None else part.iteration
-            if chosen < n:
-                floor_us = record.before.floors.event_pair_ns / 1000
-                timelines.append(timeline_of(result, frame, chosen, floor_us=floor_us))
-    n_traced = sum(result.case.key in frames for result in record.cases)
+def _print_timeline(console: Console, run: Kept, results: Sequence[CaseResult], part: Part) -> None:
+    found = [run.timeline(result, part.iteration) for result in results]
+    timelines = [one for one in found if one is not None]
+    n_traced = sum(result.case.key in run.steps for result in run.record.cases)
     print_timelines(
         console,
         timelines,
@@ -112,24 +95,19 @@ def _print_timeline(
     )
 
 
-def _lines(directory: Path, results: Sequence[CaseResult], part: Part) -> list[Line]:
-    frames = cases_of(read_steps(directory))
+def _lines(run: Kept, results: Sequence[CaseResult], part: Part) -> list[Line]:
     return [
         line
         for result in results
-        if result.case.key in frames
+        if result.case.key in run.steps
         for line in lines_of_case(
-            result, frames[result.case.key], iteration=part.iteration, where=part.where
+            result, run.steps[result.case.key], iteration=part.iteration, where=part.where
         )
     ]
 
 
 def _tables(
-    view: View,
-    record: RunRecord,
-    directory: Path,
-    results: Sequence[CaseResult],
-    part: Part,
+    view: View, run: Kept, results: Sequence[CaseResult], part: Part
 ) -> list[tuple[str, Table | None, str]]:
     """(heading, table, what is said instead of it)."""
     nothing = "nothing is kept of it: not traced, or by an older poolbench"
@@ -158,16 +136,16 @@ def _tables(
                 found.append((text, failed, ""))
             return found
         case View.ITERATIONS:
-            table = details.iterations_table(results, read_makespans(directory))
+            table = details.iterations_table(results, run.makespans_us)
             text = "Makespan, iteration by iteration (timed pass)"
             return [(text, table, "every run has one iteration")]
         case View.STEPS:
-            lines = _lines(directory, results, part)
-            table = steps_table(lines, record.before.floors)
+            lines = _lines(run, results, part)
+            table = steps_table(lines, run.record.before.floors)
             return [("Steps (traced pass)", table, "no step is like that")]
         case View.ALLOCATIONS:
-            lines = _lines(directory, results, part)
-            table = allocations_table(lines, record.before.floors)
+            lines = _lines(run, results, part)
+            table = allocations_table(lines, run.record.before.floors)
             return [("Allocations (traced pass)", table, "no allocation is like that")]
         case View.TIMELINE:
             return []

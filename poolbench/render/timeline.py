@@ -41,7 +41,7 @@ def print_timelines(
 ) -> None:
     """All on the same scale.  `n_others` cases are not shown."""
     if not timelines:
-        line(console, "No traced run to show.")
+        line(console, "No traced run to show: not traced, another iteration, or other rows.")
         return
     end = max(timeline.end_us for timeline in timelines) if to_us is None else to_us
     begin = from_us or 0.0

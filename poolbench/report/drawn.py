@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from poolbench.results.kept import Kept
-from poolbench.timeline.build import usual_iteration
 from poolbench.timeline.reduce import Reduced, reduced
 from poolbench.timeline.values import MEANING, Kind, Timeline
 
@@ -26,9 +25,9 @@ def timelines_of(runs: Iterable[Kept]) -> list[dict[str, Any]]:
     found: list[tuple[int, Timeline]] = []
     for at, run in enumerate(runs):
         for result in run.record.cases:
-            every = list(run.timelines(result))
-            if every:
-                found.append((at, every[usual_iteration(len(every))]))
+            timeline = run.timeline(result)
+            if timeline is not None:
+                found.append((at, timeline))
     most = max(LEAST_SPANS, MAX_SPANS // max(1, len(found)))
     return [_plain(at, reduced(timeline, most)) for at, timeline in found]
 

@@ -254,6 +254,7 @@ def test_timeline_steps_and_allocations(cli: Cli, tmp_path: Path) -> None:
         (("--steps", "--where", "x"), "expected COLUMN=VALUE"),
         (("--timeline", "--from", "soon"), "--from soon"),
         (("--timeline", "--to", "5MiB"), "--to 5MiB"),
+        (("--timeline", "--from", "5ms", "--to", "1ms"), "--to 1ms is not after --from 5ms"),
     ],
 )
 def test_bad_parts_of_a_view(
@@ -264,3 +265,12 @@ def test_bad_parts_of_a_view(
     ended = cli("show", "out", *options)
     assert ended.code == 2
     assert told in ended.err
+
+
+def test_views_of_a_run_without_its_steps(cli: Cli, tmp_path: Path) -> None:
+    """Say so, and go on to the next run."""
+    put(tmp_path / "out" / "a", hand_over(BackendKind.CUDA))
+    put(tmp_path / "out" / "b", with_axes())
+    ended = cli("show", "out", "--timeline", "--steps", "--iterations")
+    assert ended.code == 0
+    assert ended.out.count("No traced run to show") == 2

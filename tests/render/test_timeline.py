@@ -67,4 +67,4 @@ def test_the_key_has_what_occurs_only(tmp_path: Path) -> None:
 
 def test_nothing_to_show() -> None:
     """A run cut short before anything was traced."""
-    assert "No traced run to show." in drawn([], 80)
+    assert "No traced run to show: " in drawn([], 80)
