@@ -8,6 +8,7 @@ without blocks, of an older poolbench, are judged by medians and interquartile r
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -179,19 +180,24 @@ def compare(
     drift = _pace_difference(left, right)
     floors = [floor_of(block) for one in (left, right) for block in blocks_of(one)]
     floor = max([drift, *floors])
-    yardstick = Yardstick(
-        band=BETWEEN_SHARE if band is None else band,
-        floor=floor,
-        n_compared=len(common),
-        is_paired=False,
-        floor_reason=Reason.DRIFT if floor == drift else Reason.FLOOR,
-    )
+    in_block = Counter(axes for axes, _ in common)
+
+    def yardstick(axes: frozenset[tuple[str, str]]) -> Yardstick:
+        """The rows of a block share the error rate, as they do within a run."""
+        return Yardstick(
+            band=BETWEEN_SHARE if band is None else band,
+            floor=floor,
+            n_compared=in_block[axes],
+            is_paired=False,
+            floor_reason=Reason.DRIFT if floor == drift else Reason.FLOOR,
+        )
+
     return Comparison(
         is_within=False,
         first=left,
         second=right,
         pairs=tuple(
-            pair(firsts[key], seconds[key], is_exact=is_exact, yardstick=yardstick)
+            pair(firsts[key], seconds[key], is_exact=is_exact, yardstick=yardstick(key[0]))
             for key in common
         ),
         only_first=tuple(one.case for key, one in firsts.items() if key not in seconds),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
 
 from poolbench.analysis.comparison import Reason, Verdict, compare, judge
 from poolbench.domain import BackendKind, Status, row_name
+from poolbench.results.record import RunRecord
 from tests.analysis.records import record_of, result_of, wait_of
 
 
@@ -141,3 +143,20 @@ def test_runs_of_different_devices_are_not_comparable() -> None:
     predicted = record_of([result_of("111")], backend=BackendKind.MODEL)
     assert not compare(left, predicted).is_comparable
     assert compare(left, left).mismatches == ()
+
+
+def test_between_runs_the_rows_of_a_block_share_the_error_rate() -> None:
+    """Ten repetitions decide however many blocks of axis values there are."""
+    draws = random.Random(5)
+
+    def run() -> RunRecord:
+        results = []
+        for n in range(8):
+            for row in ("000", "001", "010", "011", "100", "101", "110", "111"):
+                samples = tuple(100 * draws.gauss(1, 0.001) for _ in range(10))
+                result = result_of(row, 100.0, axes=(("n", str(n)),), repeats=10)
+                results.append(replace(result, samples_us=samples))
+        return record_of(results)
+
+    found = compare(run(), run())
+    assert {one.judgement.verdict for one in found.pairs} == {Verdict.SAME}
