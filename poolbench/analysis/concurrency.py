@@ -24,7 +24,6 @@ from poolbench.trace import NONE, LatchOpening, StepTrace
 MAX_SERIALISED = 8
 """Pairs of steps that are kept; the worst of them."""
 
-_BUSY = (st.Launch, st.Memcpy, st.Memset, st.Fill, st.Check)
 _INTERNAL = OUTCOMES.index(Outcome.INTERNAL_DEPENDENCY)
 
 
@@ -61,7 +60,7 @@ def concurrency(
 ) -> tuple[tuple[StreamPair, ...], tuple[Serialised, ...]]:
     """Of these iterations: pairs of streams that have work (mean), and the worst pairs of steps
     that could have run together and did not (sum)."""
-    streams = sorted({step.stream for step in plan.steps if isinstance(step, _BUSY)})
+    streams = sorted({step.stream for step in plan.steps if isinstance(step, st.BUSY_STEPS)})
     if len(streams) < 2 or not iterations:
         return (), ()
     order = order_of(plan.steps, plan.streams, len(plan.events))
@@ -128,7 +127,7 @@ def _stream_name(plan: Plan, index: int) -> str:
 def _real(plan: Plan, at: Iteration) -> _Spans:
     found: _Spans = {}
     for index, step in enumerate(plan.steps):
-        if isinstance(step, _BUSY) and at.begin[index] != NONE:
+        if isinstance(step, st.BUSY_STEPS) and at.begin[index] != NONE:
             span = _Span(index, at.begin[index], at.end[index])
             found.setdefault(step.stream, []).append(span)
     return found
@@ -174,7 +173,7 @@ def _schedule(
             end = max(start, recorded.get(step.event, 0))
         elif isinstance(step, st.Hold):
             end = max(start, released.get((stream, step.ticket), 0))
-        elif isinstance(step, _BUSY) and at.begin[index] != NONE:
+        elif isinstance(step, st.BUSY_STEPS) and at.begin[index] != NONE:
             end = start + at.end[index] - at.begin[index]
             spans.setdefault(stream, []).append(_Span(index, start, end))
         if isinstance(step, st.Record):

@@ -26,13 +26,10 @@ from poolbench.domain import OUTCOMES, AttributeSet, Baseline, Outcome, Pass, St
 from poolbench.findings import CaseResult, Findings, InsertedWait
 from poolbench.plan.plan import Plan
 from poolbench.plan.steps import (
+    BUSY_STEPS,
     Alloc,
     Check,
-    Fill,
     Free,
-    Launch,
-    Memcpy,
-    Memset,
     Step,
     SyncDevice,
     SyncEvent,
@@ -41,7 +38,6 @@ from poolbench.plan.steps import (
 from poolbench.results.environment import Floors
 from poolbench.trace import NONE, StepTrace, Trace
 
-_BUSY = (Launch, Memcpy, Memset, Fill, Check)
 _SYNCS = (SyncStream, SyncEvent, SyncDevice)
 
 
@@ -265,7 +261,7 @@ def _overlap(plan: Plan, traced: Trace | None) -> float | None:
     steps = traced.steps
     makespan = sum(_steady(traced.makespan_ns))
     first_row = plan.n_steps if len(traced.makespan_ns) > 1 else 0
-    rows = rows_of(plan, steps, _BUSY)
+    rows = rows_of(plan, steps, BUSY_STEPS)
     rows = rows[(rows >= first_row) & (steps.device_begin_ns[rows] != NONE)]
     busy = int((steps.device_end_ns[rows] - steps.device_begin_ns[rows]).sum())
     return busy / makespan if makespan > 0 else None

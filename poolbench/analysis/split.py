@@ -53,7 +53,7 @@ class Part(StrEnum):
 
 PARTS = tuple(Part)
 
-_BRACKETED = (st.Alloc, st.Free, st.Memcpy, st.Memset)
+_BRACKETED = (st.Alloc, st.Free, *st.BRACKETED_STEPS)
 """Their span begins with an event that the host records just before the call."""
 
 _MAPPED = frozenset(OUTCOMES.index(one) for one in (Outcome.GROWN, Outcome.REMAPPED))

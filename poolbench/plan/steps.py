@@ -238,6 +238,13 @@ DEVICE_STEPS = (
 )  # fmt: skip
 """Steps that take a place in a stream."""
 
+BUSY_STEPS = (Launch, Memcpy, Memset, Fill, Check)
+"""Steps in a stream that do something for a while."""
+
+BRACKETED_STEPS = (Memcpy, Memset)
+"""Those of them that cannot stamp their own begin and end: in the traced pass they stand between
+two timing events."""
+
 KIND_NAMES: dict[type, str] = {
     Alloc: "alloc",
     Free: "free",

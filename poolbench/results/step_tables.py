@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from poolbench.domain import Row, row_name
 from poolbench.errors import BadUsage
 from poolbench.findings import CaseResult
+from poolbench.plan.steps import BRACKETED_STEPS, KIND_NAMES
 from poolbench.results.environment import Floors
 from poolbench.results.layout import Columns
 from poolbench.results.numbers import ABSENT, count_scale, size_scale, time_scale
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Where = tuple[tuple[str, tuple[str, ...]], ...]
 """Column of `steps.csv` -> the values that are wanted."""
 
-_BRACKETED = frozenset({"alloc", "free", "memcpy", "memset"})
+_BRACKETED = frozenset({"alloc", "free", *(KIND_NAMES[kind] for kind in BRACKETED_STEPS)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,10 @@ def traced_calls(
         match step:
             case st.Alloc() | st.Free():
                 is_bracketed = has_pool
-            case st.Memcpy() | st.Memset():
-                is_bracketed = True
             case st.Launch():
                 is_bracketed = not is_stamped(step)
             case _:
-                is_bracketed = False
+                is_bracketed = isinstance(step, st.BRACKETED_STEPS)
         traced.append(
             TracedCall(
                 step=k,

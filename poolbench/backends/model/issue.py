@@ -37,7 +37,6 @@ _READS_POOL = (
 _WAITING_CALLS = (HostCall.HOST_FREE, HostCall.MODULE_LOAD)
 """Calls that wait for all work of the device (measured)."""
 
-_BRACKETED = (st.Memcpy, st.Memset)
 _KERNELS = (st.Launch, st.Fill, st.Check)
 _NEVER_COLD = (st.HostWork, st.Sample)
 
@@ -148,7 +147,8 @@ class Issuer:
         has_pool = self._host.pool is not None
         return {
             kind: _Kind(
-                is_bracketed=kind in _BRACKETED or (has_pool and kind in (st.Alloc, st.Free)),
+                is_bracketed=kind in st.BRACKETED_STEPS
+                or (has_pool and kind in (st.Alloc, st.Free)),
                 reads_pool=kind in _READS_POOL,
             )
             for kind in st.KIND_NAMES
