@@ -37,6 +37,7 @@ class CallKind(StrEnum):
     QUERY = "query"
     LAUNCH = "launch"
     COPY = "copy, memset"
+    CALLBACK = "host function"
     EVENT = "event record, wait"
     OTHER = "other"
 
@@ -54,6 +55,7 @@ _BY_STEP: dict[type, CallKind] = {
     st.Hold: CallKind.LAUNCH,
     st.Memcpy: CallKind.COPY,
     st.Memset: CallKind.COPY,
+    st.Callback: CallKind.CALLBACK,
     st.Record: CallKind.EVENT,
     st.Wait: CallKind.EVENT,
 }

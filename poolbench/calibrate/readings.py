@@ -31,7 +31,7 @@ def figures(runs: Read, environment: Environment, base: DeviceProfile) -> dict[s
     event = Figure(value=environment.floors.event_pair_ns, spread=0.0, n=1)
     copy_gap = Figure(value=base.device.copy_gap_ns, spread=0.0, n=0)
     found = {"device.timing_event_ns": event, _COPY_GAP: copy_gap}
-    for part in (_calls, _sizes, _chunks, _plain, _latches, _rates, _opportunistic):
+    for part in (_calls, _sizes, _chunks, _plain, _latches, _rates, _callbacks, _opportunistic):
         found |= part(runs, found)
     del found[_COPY_GAP]
     return found
@@ -234,6 +234,17 @@ def _rates(runs: Read, found: Found) -> dict[str, Figure]:
         "d2d_rate": slope(rates, "d2d", 64, 1024),
         "pageable_rate": _per(16 * _MIB, both, 0.0),
         "device.copy_setup_ns": derived(setup, left),
+    }
+
+
+def _callbacks(runs: Read, found: Found) -> dict[str, Figure]:
+    """Like a copy's, the span begins with the gap before it and ends with a timing event."""
+    callbacks = runs["host-functions"]
+    span = figure(callbacks.device("callback"))
+    beside = found["device.timing_event_ns"].value + found[_COPY_GAP].value
+    return {
+        "host.callback_ns": figure(callbacks.host("callback")),
+        "device.callback_ns": derived(max(0.0, span.value - beside), span),
     }
 
 

@@ -10,6 +10,7 @@ from typing import assert_never
 from poolbench.domain import StreamKind
 from poolbench.plan import steps
 from poolbench.plan.step_values import Made, Source, Values
+from poolbench.scenario import fieldtypes
 from poolbench.scenario import step_models as models
 
 
@@ -56,6 +57,15 @@ def host_step(to: Values, source: Source, model: models.SyncStep | models.QueryS
             return None, name
         return (steps.SyncEvent if is_sync else steps.QueryEvent)(event=event), name
     return (steps.SyncDevice(), "device") if target == "device" else (None, "")
+
+
+def callback(to: Values, source: Source, model: models.CallbackStep) -> Made:
+    """`callback`."""
+    duration_ns = to.number(source, "callback", model.callback, fieldtypes.read_duration)
+    stream = to.stream(source, "stream", model.stream)
+    if stream is None:
+        return None, ""
+    return steps.Callback(stream=stream, duration_ns=duration_ns or 0), ""
 
 
 def stream_step(

@@ -153,6 +153,14 @@ class CallDriver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Callback:
+    """A host function in the stream: a thread of the driver sleeps for so long."""
+
+    stream: int
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """The stream waits until its latch counter reaches `ticket` (1, 2, ... per iteration)."""
 
@@ -223,6 +231,7 @@ Step = (
     | QueryEvent
     | HostWork
     | CallDriver
+    | Callback
     | Hold
     | Release
     | Trim
@@ -234,14 +243,14 @@ Step = (
 )
 
 DEVICE_STEPS = (
-    Alloc, Free, Launch, Memcpy, Memset, Record, Wait, Hold, Fill, Check
+    Alloc, Free, Launch, Memcpy, Memset, Record, Wait, Callback, Hold, Fill, Check
 )  # fmt: skip
 """Steps that take a place in a stream."""
 
-BUSY_STEPS = (Launch, Memcpy, Memset, Fill, Check)
+BUSY_STEPS = (Launch, Memcpy, Memset, Callback, Fill, Check)
 """Steps in a stream that do something for a while."""
 
-BRACKETED_STEPS = (Memcpy, Memset)
+BRACKETED_STEPS = (Memcpy, Memset, Callback)
 """Those of them that cannot stamp their own begin and end: in the traced pass they stand between
 two timing events."""
 
@@ -260,6 +269,7 @@ KIND_NAMES: dict[type, str] = {
     QueryEvent: "query",
     HostWork: "host",
     CallDriver: "call",
+    Callback: "callback",
     Hold: "hold",
     Release: "release",
     Trim: "trim",

@@ -7,7 +7,7 @@ goes on with a placeholder so that what depends on it is still checked.
 from __future__ import annotations
 
 from poolbench.plan import steps
-from poolbench.plan.control_steps import event_step, host_step, stream_step
+from poolbench.plan.control_steps import callback, event_step, host_step, stream_step
 from poolbench.plan.launches import launch
 from poolbench.plan.memory_steps import alloc, free, memcpy, pattern
 from poolbench.plan.step_values import Made, Source, Values
@@ -48,6 +48,8 @@ def _made(to: Values, source: Source, model: models.StepModel, at: int) -> Made:
             return steps.HostWork(duration_ns=duration_ns or 0), ""
         case models.CallStep(call=call):
             return steps.CallDriver(call=call), call.value
+        case models.CallbackStep():
+            return callback(to, source, model)
         case models.TrimStep(trim=trim):
             return steps.Trim(keep=to.number(source, "trim", trim, fieldtypes.read_size) or 0), ""
         case models.SampleStep(sample=sample):

@@ -21,6 +21,7 @@ _STYLES: dict[Kind, str] = {
     Kind.KERNEL: "green",
     Kind.COPY: "cyan",
     Kind.MEMSET: "blue",
+    Kind.CALLBACK: "yellow",
     Kind.INSERTED_WAIT: "bold red",
     Kind.EXPLICIT_WAIT: "yellow",
     Kind.HELD: "dim",

@@ -130,6 +130,13 @@ class CallStep(StepModel):
     call: HostCall
 
 
+class CallbackStep(StepModel):
+    """`cuLaunchHostFunc`: a host function in the stream, which sleeps for a while."""
+
+    callback: Duration
+    stream: Name
+
+
 class HoldStep(StepModel):
     """Stops a stream with a latch; each hold needs a `release` of its own."""
 
@@ -199,6 +206,7 @@ AnyStep = (
     | QueryStep
     | HostStep
     | CallStep
+    | CallbackStep
     | HoldStep
     | ReleaseStep
     | TrimStep
@@ -222,6 +230,7 @@ STEP_MODELS: dict[str, type[StepModel]] = {
     "query": QueryStep,
     "host": HostStep,
     "call": CallStep,
+    "callback": CallbackStep,
     "hold": HoldStep,
     "release": ReleaseStep,
     "trim": TrimStep,

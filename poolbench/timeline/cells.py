@@ -16,6 +16,7 @@ GLYPHS: dict[Kind, str] = {
     Kind.KERNEL: "█",
     Kind.COPY: "▓",
     Kind.MEMSET: "▒",
+    Kind.CALLBACK: "▚",
     Kind.INSERTED_WAIT: "×",
     Kind.EXPLICIT_WAIT: "·",
     Kind.HELD: "-",
@@ -24,7 +25,13 @@ GLYPHS: dict[Kind, str] = {
     Kind.FAILED: "F",
     Kind.CALL: "▪",
 }
-THIN: dict[Kind, str] = {Kind.KERNEL: "▌", Kind.COPY: "▌", Kind.MEMSET: "▌", Kind.CALL: "."}
+THIN: dict[Kind, str] = {
+    Kind.KERNEL: "▌",
+    Kind.COPY: "▌",
+    Kind.MEMSET: "▌",
+    Kind.CALLBACK: "▌",
+    Kind.CALL: ".",
+}
 """What fills less than half of its cell; a wait, growth or failure looks the same at any length."""
 _FOREMOST = (Kind.FAILED, Kind.GROWTH, Kind.INSERTED_WAIT)
 """Rare and worth seeing: these win their cell however short they are."""

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     KERNEL = "kernel"
     COPY = "copy"
     MEMSET = "memset"
+    CALLBACK = "callback"
     INSERTED_WAIT = "inserted wait"
     EXPLICIT_WAIT = "explicit wait"
     HELD = "held"
@@ -30,6 +31,7 @@ MEANING: dict[Kind, str] = {
     Kind.KERNEL: "a kernel runs",
     Kind.COPY: "a copy runs",
     Kind.MEMSET: "a memset runs",
+    Kind.CALLBACK: "the stream waits for a host function in it",
     Kind.INSERTED_WAIT: "the stream waits for a free, by a dependency that the driver inserted",
     Kind.EXPLICIT_WAIT: "the stream waits for an event",
     Kind.HELD: "a latch holds the stream",

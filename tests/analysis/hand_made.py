@@ -97,6 +97,9 @@ def plan_of(
                 made.append(
                     st.Memcpy(stream=index[on], kind=CopyKind.D2D, dst=buffer, src=buffer, size=MIB)
                 )
+            case ("callback", on, us):
+                name = "callback"
+                made.append(st.Callback(stream=index[on], duration_ns=us * US))
             case ("record", name, on):
                 event = events.setdefault(name, len(events))
                 made.append(st.Record(stream=index[on], event=event))

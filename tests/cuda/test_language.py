@@ -60,6 +60,7 @@ steps:
   - {wait: used, stream: a}
   - {free: x, stream: a}
   - {sync: event, event: used}
+  - {callback: 20us, stream: b}
   - repeat: 3
     index: i
     steps:
@@ -179,3 +180,44 @@ def test_random_plans_end_well(backend: CudaBackend) -> None:
     print(f"{n_same} of {n_allocs} outcomes as predicted")
     assert n_allocs > 100
     assert n_same > 0.7 * n_allocs
+
+
+HOST_FUNCTIONS = """
+pool: {max_size: 64MiB, release_threshold: max}
+streams: {a: , b: }
+steps:
+  - {callback: 0us, stream: a, label: first}
+  - {callback: 0us, stream: b}
+  - {sync: device}
+  - {alloc: x, size: 64MiB, stream: a}
+  - {callback: 400us, stream: a, label: function}
+  - {free: x, stream: a}
+  - {alloc: y, size: 64MiB, stream: b}
+  - {free: y, stream: b}
+  - {sync: device}
+  - {callback: 200us, stream: a, label: one}
+  - {callback: 200us, stream: b, label: two}
+"""
+
+
+def test_host_functions_take_their_time_and_keep_the_pool_waiting(backend: CudaBackend) -> None:
+    """A function that sleeps for 400 us is over in less than 500; a free behind it is pending, so
+    that the other stream is made to wait; those of two streams take turns, as predicted."""
+    plan = planned(HOST_FUNCTIONS, COMBINATIONS[7])
+    trace = backend.run(plan, measured=Pass.TRACED, repetition=1)
+    predicted = ModelBackend().run(plan, measured=Pass.TRACED, repetition=1)
+    assert trace.status is Status.OK, trace.reason
+    steps = trace.steps
+    assert steps is not None
+    span = {
+        name: (int(steps.device_begin_ns[k]), int(steps.device_end_ns[k]))
+        for k, name in enumerate(plan.names)
+        if name in ("first", "function", "one", "two")
+    }
+    lengths = {name: (end - begin) / 1000 for name, (begin, end) in span.items()}
+    print(f"host functions, us: {lengths}")
+    assert 400 <= lengths["function"] <= 500
+    assert outcomes(trace) == outcomes(predicted)
+    both = max(span["one"][1], span["two"][1]) - min(span["one"][0], span["two"][0])
+    print(f"two of 200 us on two streams: {both / 1000} us")
+    assert both >= 400_000

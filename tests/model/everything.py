@@ -34,7 +34,7 @@ GRIDS = (
 KINDS = tuple(StreamKind)
 
 
-def plan_with_everything(seed: int, *, n_rounds: int = 60, n_kinds: int = 23) -> Plan:
+def plan_with_everything(seed: int, *, n_rounds: int = 60, n_kinds: int = 24) -> Plan:
     """With 20 kinds, no patterns (which would touch freed memory) and no stream that goes."""
     dice = random.Random(seed)
     n_streams, n_events = 4, 3
@@ -116,6 +116,9 @@ def plan_with_everything(seed: int, *, n_rounds: int = 60, n_kinds: int = 23) ->
                     made.append(
                         st.Fill(stream=on, buffer=buffer, seed=buffer + 1, size=sizes[buffer])
                     )
+            case 23:
+                duration_ns = dice.choice((0, 20, 300)) * US
+                made.append(st.Callback(stream=on, duration_ns=duration_ns))
             case 22:
                 made.append(st.CallDriver(call=dice.choice(tuple(HostCall))))
             case 21 if on and on not in held:

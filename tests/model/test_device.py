@@ -14,12 +14,14 @@ from poolbench.backends.model.backend import ModelBackend
 from poolbench.domain import (
     CopyKind,
     MemoryKind,
+    Outcome,
     Pass,
     StreamPriority,
 )
 from poolbench.plan.plan import BufferSpec, Plan
 from poolbench.plan.steps import (
     Alloc,
+    Callback,
     Check,
     Compute,
     Fill,
@@ -274,3 +276,42 @@ def test_growth_waits_for_a_copy_to_the_host(
     steps = predict_plan(plan).steps
     took = (steps.host_end_ns[1] - steps.host_begin_ns[1]) / US
     assert least <= took <= most
+
+
+# --- host functions -------------------------------------------------------------------------
+
+
+def test_a_host_function_keeps_its_stream_and_not_the_host() -> None:
+    """What is behind it starts after it; the call returns at once; other streams go on."""
+    plan = make_plan(
+        [Callback(stream=0, duration_ns=300 * US), spin(0, 10), spin(1, 10)], row=row("111")
+    )
+    steps = predict_plan(plan).steps
+    function, behind, beside = spans(plan)
+    assert function[1] - function[0] >= 300
+    assert behind[0] >= function[1]
+    assert beside[1] < function[1]
+    assert steps.host_end_ns[0] - steps.host_begin_ns[0] < 20 * US
+
+
+def test_host_functions_of_two_streams_take_turns() -> None:
+    """One thread calls them all."""
+    steps = [Callback(stream=index, duration_ns=200 * US) for index in range(2)]
+    first, second = spans(make_plan(steps, row=row("111")))
+    assert max(first[1], second[1]) - min(first[0], second[0]) >= 400
+
+
+def test_a_free_behind_a_host_function_is_pending_until_it_returns() -> None:
+    """To the pool it is work like any other."""
+    found = predict(
+        [
+            ("alloc", "x", "a", 64 * MIB),
+            ("callback", "a", 400),
+            ("free", "x", "a"),
+            ("alloc", "y", "b", 64 * MIB),
+            ("free", "y", "b"),
+        ],
+        max_size=64 * MIB,
+    )
+    assert found.outcome("y") is Outcome.INTERNAL_DEPENDENCY
+    assert found.device_us("y") >= 350

@@ -137,3 +137,16 @@ def test_run_takes_a_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     missing = CliRunner().invoke(app, [*run, "d", "--profile", "h300"])
     assert missing.exit_code == ExitCode.BAD_INPUT
     assert "shipped: h200" in missing.stderr
+
+
+def test_a_file_from_before_a_figure_was_known_is_completed(tmp_path: Path) -> None:
+    """What it lacks comes from what is shipped, and is said to."""
+    plain = json.loads(to_text(load("h200")))
+    for part in ("host", "device"):
+        del plain["figures"][part]["callback_ns"]
+        del plain["sources"][f"{part}.callback_ns"]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(plain), "utf-8")
+    found = load(str(path))
+    assert found.profile == load("h200").profile
+    assert found.sources["host.callback_ns"].startswith("kept: ")

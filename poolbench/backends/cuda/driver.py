@@ -19,6 +19,7 @@ cuEventElapsedTime = _driver.cuEventElapsedTime  # noqa: N816
 cuEventQuery = _driver.cuEventQuery  # noqa: N816
 cuEventRecord = _driver.cuEventRecord  # noqa: N816
 cuEventSynchronize = _driver.cuEventSynchronize  # noqa: N816
+cuLaunchHostFunc = _driver.cuLaunchHostFunc  # noqa: N816
 cuLaunchKernel = _driver.cuLaunchKernel  # noqa: N816
 cuMemAlloc = _driver.cuMemAlloc  # noqa: N816
 cuMemAllocFromPoolAsync = _driver.cuMemAllocFromPoolAsync  # noqa: N816
@@ -196,6 +197,17 @@ def set_pool_bytes(pool: Any, attribute: Any, value: int) -> None:
 
 def pool_value(pool: Any, attribute: Any) -> int:
     return int(check(_driver.cuMemPoolGetAttribute(pool, attribute), attribute.name))
+
+
+def sleeping_function() -> tuple[Any, int]:
+    """(a host function that sleeps for as many microseconds as its argument says, its address).
+
+    The C library's `usleep`: it takes one number in the place of the pointer, and no lock of ours,
+    so that the thread of the driver that calls it is not kept waiting by the issuing loop.
+    """
+    address = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
+    assert address is not None
+    return _driver.CUhostFn(address), address
 
 
 def compile_cuda(source: str, name: str, architecture: str) -> bytes:

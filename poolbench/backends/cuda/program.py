@@ -163,6 +163,8 @@ class Program:
                 return partial(driver.cuMemPoolTrimTo, self._pool, step.keep)
             case st.CallDriver():
                 return self._blocking(self._calls.pack(step.call))
+            case st.Callback():
+                return self._callback(step)
             case st.Sample():
                 return lambda: _DONE
             case st.CreateStream():
@@ -285,6 +287,13 @@ class Program:
         fill, pointers = driver.cuMemsetD8Async, self.live.pointers
         buffer, value, size = step.buffer, step.value, step.size
         return self._on(step.stream, lambda s: lambda: fill(pointers[buffer], value, size, s))
+
+    def _callback(self, step: st.Callback) -> Call:
+        """`usleep` takes whole microseconds."""
+        function, _ = driver.sleeping_function()
+        duration_us = round(step.duration_ns / 1000)
+        call = driver.cuLaunchHostFunc
+        return self._on(step.stream, lambda s: partial(call, s, function, duration_us))
 
     # --- host -------------------------------------------------------------------------------
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class CopyEngine:
-    """Does one copy after the other, first come, first served; the last one ends at `end_ns`."""
+    """Does one copy after the other, first come, first served; the last one ends at `end_ns`.
+
+    The thread that calls host functions is one more of the kind.
+    """
 
     __slots__ = ("end_ns", "is_busy", "waiting")
 
@@ -88,6 +91,7 @@ class Device:
         self.h2d = CopyEngine()
         self.d2h = CopyEngine()
         self.d2d = CopyEngine()
+        self.callbacks = CopyEngine()
 
     # --- streams ----------------------------------------------------------------------------
 

@@ -184,6 +184,7 @@ class Issuer:
             st.HostWork: self._spend,
             st.Sample: self._spend,
             st.CallDriver: self._call,
+            st.Callback: self._callback,
             st.Hold: self._hold,
             st.Release: self._release,
             st.CreateStream: self._create,
@@ -225,6 +226,8 @@ class Issuer:
                 return self._costs.sample_ns
             case st.CallDriver():
                 return self._costs.of_call(step.call)
+            case st.Callback():
+                return step.duration_ns + profile.device.callback_ns
             case _:
                 return None
 
@@ -318,6 +321,14 @@ class Issuer:
         if host.memory is not None:
             access = Access(writes=((host.addresses[step.buffer], step.size),))
         op = self._move(step.stream, duration_ns, access, row)
+        host.device.push(host.stream(step.stream), op)
+
+    def _callback(self, step: st.Callback, duration_ns: int, row: int) -> None:
+        """One thread of the driver serves all streams."""
+        host = self._host
+        host.now_ns += self._costs.callback_ns
+        op = self._move(step.stream, duration_ns, None, row)
+        op.engine = host.device.callbacks
         host.device.push(host.stream(step.stream), op)
 
     def _move(self, index: int, duration_ns: int, access: Access | None, row: int) -> Work:

@@ -72,6 +72,7 @@ class HostCosts:
     release_ns: int
     memset_ns: int
     memcpy_ns: int
+    callback_ns: int
     create_stream_ns: int
     destroy_stream_ns: int
     step_ns: int
@@ -132,6 +133,9 @@ class DeviceCosts:
     """From the host's store until a held stream goes on (the first kernel starts 8 us after)."""
     copy_gap_ns: int
     copy_setup_ns: int
+    callback_ns: int
+    """What a host function takes in its stream beside its own time: the thread that calls it has to
+    wake up, and the stream to go on after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,8 @@ from poolbench.errors import BadUsage
 FORMAT_VERSION = 1
 DEFAULT = "h200"
 _FOLDER = Path(__file__).with_name("profiles")
+_LATER = ("host.callback_ns", "device.callback_ns")
+"""Figures that files of an older poolbench lack: they are taken from what is shipped."""
 _PARTS: Mapping[str, type] = {"pool": PoolCosts, "host": HostCosts, "device": DeviceCosts}
 
 
@@ -64,6 +66,8 @@ def _read(path: Path) -> ProfileFile:
     version = plain.get("format_version") if isinstance(plain, dict) else None
     if version != FORMAT_VERSION:
         raise BadUsage(f"{path} is no profile of format {FORMAT_VERSION}")
+    if path.parent != _FOLDER:
+        _complete(plain)
     faults = list(_faults(plain))
     if faults:
         raise BadUsage("\n".join(f"{path}: {fault}" for fault in faults))
@@ -81,6 +85,19 @@ def _read(path: Path) -> ProfileFile:
         made_by=str(plain.get("made_by", "")),
         sources={str(key): str(text) for key, text in plain.get("sources", {}).items()},
     )
+
+
+def _complete(plain: dict[str, Any]) -> None:
+    """Fills in what the file is too old to have."""
+    figures, sources = plain.get("figures"), plain.get("sources")
+    shipped_file = load()
+    for key in _LATER:
+        part, _, name = key.partition(".")
+        found = figures.get(part) if isinstance(figures, dict) else None
+        if isinstance(found, dict) and name not in found:
+            found[name] = getattr(getattr(shipped_file.profile, part), name)
+            if isinstance(sources, dict):
+                sources[key] = f"kept: {shipped_file.sources[key]}"
 
 
 def _values(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
