@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from poolbench.domain import Issue
 from poolbench.errors import Note
 from poolbench.plan import steps as s
-from poolbench.plan.expand import Expansion
+from poolbench.plan.expansion import Expansion
 from poolbench.plan.faults import Fault
 from poolbench.plan.order import Order
 from poolbench.units import format_size

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from poolbench.domain import THRESHOLD_MAX, AttributeSet, Baseline, Case, Row
 from poolbench.errors import BadInput
 from poolbench.plan.check import faults_of, order_in, told
-from poolbench.plan.expand import Expansion, expand
+from poolbench.plan.expand import expand
+from poolbench.plan.expansion import Expansion
 from poolbench.plan.faults import bounded
 from poolbench.plan.order import Order
 from poolbench.plan.plan import Plan, StepPlace

@@ -12,7 +12,8 @@ from poolbench.errors import BadInput, BadUsage, Problem
 from poolbench.plan.advice import SYNC_HIDES_POLICY, advice
 from poolbench.plan.cases import Axes, axis_combinations
 from poolbench.plan.control import control_faults
-from poolbench.plan.expand import Expansion, expand
+from poolbench.plan.expand import expand
+from poolbench.plan.expansion import Expansion
 from poolbench.plan.faults import Fault, Faults, Key, bounded
 from poolbench.plan.lifetimes import lifetime_faults
 from poolbench.plan.names import references_of

@@ -7,172 +7,24 @@ indices, references and draws become numbers.  How large the result may be is se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from poolbench.errors import Place
 from poolbench.plan.count import MAX_ROWS, MAX_STEPS, TooMany, count_steps
-from poolbench.plan.faults import Fault, Faults
-from poolbench.plan.head import Head, Settings, resolve_head
+from poolbench.plan.expansion import Expansion
+from poolbench.plan.faults import Faults
+from poolbench.plan.head import Head, resolve_head
 from poolbench.plan.names import text_of
-from poolbench.plan.plan import BufferSpec, KernelSource, StepPlace, StreamSpec
-from poolbench.plan.recorded import RecordedNodes, RecordedPlaces, recorded_steps
+from poolbench.plan.recorded import RecordedNodes, recorded_steps
 from poolbench.plan.scope import Scope
-from poolbench.plan.step_values import Source, Values
-from poolbench.plan.steps import Step
+from poolbench.plan.step_values import Values
 from poolbench.plan.tables import Tables
-from poolbench.plan.translate import translate
-from poolbench.scenario.fieldtypes import read_count
-from poolbench.scenario.scenario import Scenario, StepNode
+from poolbench.plan.unroll import Unrolled, identified, leaves_of
+from poolbench.scenario.scenario import Scenario
 from poolbench.scenario.schema import AXIS_SETTINGS
-from poolbench.scenario.step_models import RepeatStep
 from poolbench.scenario.workload import Workload
 
 MAX_CLOCK_CELLS = 2**26
 """Steps x streams: what the order of the steps may need, 256 MiB."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion:
-    """All that the plans of one combination of axis values share.
-
-    `sources[origin[k]]` is the step of the file that step `k` came from; `written[b]` is buffer
-    `b`'s name as the file has it.  With faults, the steps are those that could be made;
-    `is_complete` is false if one is missing, and then their order means nothing.
-    """
-
-    axes: tuple[tuple[str, str], ...]
-    steps: tuple[Step, ...]
-    origin: tuple[int, ...]
-    names: tuple[str, ...]
-    sources: Sequence[StepNode]
-    streams: tuple[StreamSpec, ...]
-    stream_places: tuple[Place, ...]
-    buffers: tuple[BufferSpec, ...]
-    written: tuple[str, ...]
-    events: tuple[str, ...]
-    kernels: tuple[KernelSource, ...]
-    settings: Settings
-    faults: tuple[Fault, ...]
-    is_complete: bool
-    is_recorded: bool = False
-    """What a recorded program did is not judged: there are no faults of order in it."""
-
-    def place(self, step: int, key: str = "") -> Place:
-        """Where a step stands, or the value of one of its keys."""
-        node = self.sources[self.origin[step]]
-        return node.places.get(key, node.place)
-
-    @property
-    def places(self) -> Sequence[StepPlace]:
-        if isinstance(self.sources, RecordedNodes):
-            return RecordedPlaces(self.sources.ops)
-        return tuple(
-            StepPlace(
-                line=node.place.line,
-                column=node.place.column,
-                kind=node.kind,
-                label=node.step.label or main_name(node),
-            )
-            for node in self.sources
-        )
-
-
-def main_name(node: StepNode) -> str:
-    """The value of a step's own key where that is a name: `x$i` of `alloc: x$i`."""
-    value = getattr(node.step, node.kind)
-    return value if isinstance(value, str) else ""
-
-
-def _leaves(nodes: Sequence[StepNode]) -> Iterator[StepNode]:
-    for node in nodes:
-        if node.kind == "repeat":
-            yield from _leaves(node.body)
-        else:
-            yield node
-
-
-def _identified(leaves: Sequence[StepNode]) -> Iterator[Source]:
-    """Steps with an identity of their own words, and a number where several have the same."""
-    seen: dict[str, int] = {}
-    for node in leaves:
-        words = f"{node.kind}|{node.step.label or main_name(node)}"
-        number = seen.get(words, 0)
-        seen[words] = number + 1
-        yield Source(node=node, identity=f"{words}|{number}")
-
-
-@dataclass(slots=True, kw_only=True)
-class _Unrolled:
-    """The growing list of steps."""
-
-    values: Values
-    sources: Mapping[int, tuple[int, Source]]
-    steps: list[Step] = field(default_factory=list)
-    origin: list[int] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    allocs: list[tuple[str, Place]] = field(default_factory=list)
-
-    def nodes(self, nodes: Sequence[StepNode]) -> None:
-        for node in nodes:
-            if self._is_run(node):
-                if isinstance(node.step, RepeatStep):
-                    self._repeat(node, node.step)
-                else:
-                    self._leaf(node)
-
-    def _is_run(self, node: StepNode) -> bool:
-        scope, step = self.values.scope, node.step
-        if step.when is True and step.every == 1:
-            return True
-        when = scope.flag(step.when, node.places.get("when", node.place))
-        place = node.places.get("every", node.place)
-        every = scope.number(step.every, place, read_count)
-        if when is None or every is None:
-            self.values.tables.is_complete = False
-            return False
-        if not scope.indices:
-            if every != 1:
-                scope.faults.error(
-                    place, "every-outside-repeat", "`every` counts passes; there is no repeat here"
-                )
-            return when
-        return when and every > 0 and (scope.indices[-1] + 1) % every == 0
-
-    def _leaf(self, node: StepNode) -> None:
-        number, source = self.sources[id(node)]
-        made, name = translate(self.values, source, len(self.steps))
-        if node.kind == "alloc":
-            self.allocs.append((name, source.place("alloc")))
-        if made is not None:
-            self.steps.append(made)
-            self.origin.append(number)
-            self.names.append(name)
-
-    def _repeat(self, node: StepNode, step: RepeatStep) -> None:
-        scope = self.values.scope
-        count = scope.number(step.repeat, node.places.get("repeat", node.place), read_count)
-        if count is None:
-            self.values.tables.is_complete = False
-            return
-        outer = scope.texts.get(step.index)
-        if outer is not None:
-            scope.faults.error(
-                node.places.get("index", node.place),
-                "index-taken",
-                f"${step.index} is already a parameter or the index of a repeat around this one; "
-                "give this repeat another `index`",
-            )
-        scope.indices.append(0)
-        for index in range(count):
-            scope.indices[-1] = index
-            scope.texts[step.index] = str(index)
-            self.nodes(node.body)
-        scope.indices.pop()
-        if outer is None:
-            scope.texts.pop(step.index, None)
-        else:
-            scope.texts[step.index] = outer
 
 
 def _is_bounded(scenario: Scenario, scope: Scope, head: Head) -> bool:
@@ -249,11 +101,11 @@ def expand(scenario: Scenario, axes: Sequence[tuple[str, str]]) -> Expansion:
     if scenario.workload is not None:
         return _recorded(scenario, scenario.workload, head, axes, scope)
     tables = Tables.of(head, faults)
-    leaves = tuple(_leaves(scenario.steps))
-    unrolled = _Unrolled(
+    leaves = tuple(leaves_of(scenario.steps))
+    unrolled = Unrolled(
         values=Values(scope=scope, tables=tables, seed=scenario.head.seed),
         sources={
-            id(source.node): (number, source) for number, source in enumerate(_identified(leaves))
+            id(source.node): (number, source) for number, source in enumerate(identified(leaves))
         },
     )
     if _is_bounded(scenario, scope, head):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from poolbench.errors import Note
 from poolbench.plan import steps as s
-from poolbench.plan.expand import Expansion
+from poolbench.plan.expansion import Expansion
 from poolbench.plan.faults import Fault
 from poolbench.plan.order import Order
 from poolbench.plan.uses import Use, uses_of

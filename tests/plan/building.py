@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import yaml
 
 from poolbench.errors import Place
-from poolbench.plan.expand import Expansion, expand
+from poolbench.plan.expand import expand
+from poolbench.plan.expansion import Expansion
 from poolbench.scenario.load import load_text
 from poolbench.scenario.scenario import Path, Scenario, StepNode
 from poolbench.scenario.schema import HeadModel
