@@ -174,6 +174,19 @@ COLUMNS: tuple[Column, ...] = (
         "is reserved beyond it is waste.",
     ),
     _column(
+        "graph_reserved_high_bytes",
+        "graph reserved",
+        Unit.BYTES,
+        "High mark of the memory that the driver holds for graphs, outside of every pool; only with"
+        " graphs.",
+    ),
+    _column(
+        "graph_used_high_bytes",
+        "graph used",
+        Unit.BYTES,
+        "High mark of the bytes that graphs had allocated.",
+    ),
+    _column(
         "overlap",
         "overlap",
         Unit.RATIO,

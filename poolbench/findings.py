@@ -189,6 +189,8 @@ class Findings:
     lost_overlap_us: float | None = None
     """Summed over all pairs of streams."""
     asked_high_bytes: int | None = None
+    graph_reserved_high_bytes: int | None = None
+    graph_used_high_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

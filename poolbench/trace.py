@@ -102,6 +102,8 @@ class Trace:
     reserved_high, used_high, reserved_end, used_end
         the pool's own statistics (bytes), sampled before the closing synchronisation of the last
         iteration; 0 for rows without a pool.
+    graph_reserved_high, graph_used_high
+        the same of the memory that the driver keeps for graphs; 0 without graphs.
     failed_row
         the row of the allocation that ended the run (`status` out_of_memory), else -1.
     n_corrupt
@@ -122,6 +124,8 @@ class Trace:
     used_high: int = 0
     reserved_end: int = 0
     used_end: int = 0
+    graph_reserved_high: int = 0
+    graph_used_high: int = 0
     n_out_of_memory: int = 0
     failed_row: int = NONE
     n_corrupt: Mapping[int, int] = field(default_factory=dict)

@@ -38,6 +38,7 @@ class CallKind(StrEnum):
     LAUNCH = "launch"
     COPY = "copy, memset"
     CALLBACK = "host function"
+    GRAPH = "graph launch"
     EVENT = "event record, wait"
     OTHER = "other"
 
@@ -56,6 +57,7 @@ _BY_STEP: dict[type, CallKind] = {
     st.Memcpy: CallKind.COPY,
     st.Memset: CallKind.COPY,
     st.Callback: CallKind.CALLBACK,
+    st.LaunchGraph: CallKind.GRAPH,
     st.Record: CallKind.EVENT,
     st.Wait: CallKind.EVENT,
 }

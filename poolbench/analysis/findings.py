@@ -169,6 +169,7 @@ def _findings(
     makespans = [value for trace in timed for value in _steady(trace.makespan_ns)]
     colds = [int(trace.makespan_ns[0]) for trace in timed if len(trace.makespan_ns) > 1]
     is_pool = isinstance(plan.case.row, AttributeSet)
+    has_graphs = is_pool and bool(plan.graphs)
     steps = traced.steps if traced is not None else None
     counts = dict.fromkeys(OUTCOMES, 0)
     allocs: list[int] = []
@@ -211,6 +212,10 @@ def _findings(
         tracing_ratio=_tracing_ratio(traced, makespan),
         n_latch_timeouts=max(sum(one.by_watchdog for one in trace.latches) for trace in traces),
         n_corrupt_bytes=_n_corrupt(plan, traces),
+        graph_reserved_high_bytes=max(one.graph_reserved_high for one in traces)
+        if has_graphs
+        else None,
+        graph_used_high_bytes=max(one.graph_used_high for one in traces) if has_graphs else None,
         asked_high_bytes=examined.detail.asked_high_bytes if examined is not None else None,
         **_of_traced(traced, examined),
     )

@@ -31,7 +31,17 @@ def figures(runs: Read, environment: Environment, base: DeviceProfile) -> dict[s
     event = Figure(value=environment.floors.event_pair_ns, spread=0.0, n=1)
     copy_gap = Figure(value=base.device.copy_gap_ns, spread=0.0, n=0)
     found = {"device.timing_event_ns": event, _COPY_GAP: copy_gap}
-    for part in (_calls, _sizes, _chunks, _plain, _latches, _rates, _callbacks, _opportunistic):
+    for part in (
+        _calls,
+        _sizes,
+        _chunks,
+        _plain,
+        _latches,
+        _rates,
+        _callbacks,
+        _graphs,
+        _opportunistic,
+    ):
         found |= part(runs, found)
     del found[_COPY_GAP]
     return found
@@ -245,6 +255,21 @@ def _callbacks(runs: Read, found: Found) -> dict[str, Figure]:
     return {
         "host.callback_ns": figure(callbacks.host("callback")),
         "device.callback_ns": derived(max(0.0, span.value - beside), span),
+    }
+
+
+def _graphs(runs: Read, found: Found) -> dict[str, Figure]:
+    """The span of a graph of one kernel: its start, the gap before the kernel, the kernel's 5 us,
+    and a timing event."""
+    graphs = runs["graph-launches"]
+    small, large = (figure(graphs.host(f"graph_{n}")) for n in (1, 41))
+    fixed, per_node = _line(small, large, 1, 41)
+    span = figure(graphs.device("graph_1"))
+    beside = found["device.timing_event_ns"].value + found["device.kernel_gap_ns"].value + 5000
+    return {
+        "host.graph_launch_ns": fixed,
+        "host.graph_node_ns": per_node,
+        "device.graph_start_ns": derived(max(0.0, span.value - beside), span),
     }
 
 

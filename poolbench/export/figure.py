@@ -34,6 +34,7 @@ _COLORS: dict[Kind, str] = {
     Kind.COPY: "#1f77b4",
     Kind.MEMSET: "#5b6bbf",
     Kind.CALLBACK: "#8a6d3b",
+    Kind.GRAPH: "#3f7f7f",
     Kind.INSERTED_WAIT: "#d62728",
     Kind.EXPLICIT_WAIT: "#b07d00",
     Kind.HELD: "#9aa3ad",

@@ -14,8 +14,9 @@ from poolbench.plan.check import faults_of, order_in, told
 from poolbench.plan.expand import expand
 from poolbench.plan.expansion import Expansion
 from poolbench.plan.faults import bounded
+from poolbench.plan.graphs import graphs_of
 from poolbench.plan.order import Order
-from poolbench.plan.plan import Plan, StepPlace
+from poolbench.plan.plan import BufferSpec, Graph, Plan, StepPlace
 from poolbench.plan.preallocate import preallocate
 from poolbench.scenario.scenario import Scenario
 
@@ -27,6 +28,7 @@ class _Shared:
     expansion: Expansion
     order: Order
     places: Sequence[StepPlace]
+    graphs: tuple[tuple[Graph, ...], tuple[BufferSpec, ...]]
 
 
 def release_threshold(row: Row, *, scenario_threshold: int, max_size: int) -> int:
@@ -48,7 +50,9 @@ def _shared(scenario: Scenario, axes: tuple[tuple[str, str], ...]) -> _Shared:
     ]
     if errors or order is None:
         raise BadInput(bounded(errors), {scenario.file: scenario.text})
-    return _Shared(expansion=expansion, order=order, places=expansion.places)
+    return _Shared(
+        expansion=expansion, order=order, places=expansion.places, graphs=graphs_of(expansion)
+    )
 
 
 def _plan(shared: _Shared, case: Case) -> Plan:
@@ -57,6 +61,9 @@ def _plan(shared: _Shared, case: Case) -> Plan:
     slot_of: tuple[int, ...] = ()
     if case.row is Baseline.PREALLOCATED:
         slots, slot_of = preallocate(expansion.steps, expansion.buffers, shared.order)
+    graphs, own = shared.graphs
+    if slot_of:
+        slot_of += (-1,) * len(own)
     return Plan(
         case=case,
         steps=expansion.steps,
@@ -64,7 +71,7 @@ def _plan(shared: _Shared, case: Case) -> Plan:
         names=expansion.names,
         places=shared.places,
         streams=expansion.streams,
-        buffers=expansion.buffers,
+        buffers=(*expansion.buffers, *own) if own else expansion.buffers,
         events=expansion.events,
         kernels=expansion.kernels,
         n_iterations=settings.n_iterations,
@@ -82,6 +89,7 @@ def _plan(shared: _Shared, case: Case) -> Plan:
         latch_limit_ns=settings.latch_limit_ns,
         slots=slots,
         slot_of=slot_of,
+        graphs=graphs,
     )
 
 

@@ -6,15 +6,17 @@ that several combinations share is reported once, one that only some have says w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from poolbench.errors import BadInput, BadUsage, Problem
 from poolbench.plan.advice import SYNC_HIDES_POLICY, advice
 from poolbench.plan.cases import Axes, axis_combinations
-from poolbench.plan.control import control_faults
+from poolbench.plan.control import control_faults, event_faults
 from poolbench.plan.expand import expand
-from poolbench.plan.expansion import Expansion
+from poolbench.plan.expansion import Expansion, GraphBody
 from poolbench.plan.faults import Fault, Faults, Key, bounded
+from poolbench.plan.graphs import capture_faults, order_in_graph
 from poolbench.plan.lifetimes import lifetime_faults
 from poolbench.plan.names import references_of
 from poolbench.plan.order import Order, order_of
@@ -35,9 +37,18 @@ def faults_of(expansion: Expansion, order: Order | None) -> tuple[Fault, ...]:
     faults.extend(expansion.faults)
     if order is not None and not expansion.is_recorded:
         faults.extend(lifetime_faults(expansion, order))
+        for body in expansion.graphs:
+            faults.extend(_faults_in(body))
         faults.extend(control_faults(expansion))
         faults.extend(advice(expansion, order))
     return faults.all
+
+
+def _faults_in(body: GraphBody) -> Iterator[Fault]:
+    order = order_in_graph(body)
+    yield from capture_faults(body, order)
+    yield from lifetime_faults(body.expansion, order)
+    yield from event_faults(body.expansion)
 
 
 def order_in(expansion: Expansion) -> Order | None:

@@ -73,6 +73,15 @@ CODES: dict[str, str] = {
     "them: what a create step made must be destroyed again, and the other way round.",
     "wait-before-record": "A wait for, synchronisation with or query of an event that has not "
     "been recorded does nothing at all.",
+    # --- graphs ----------------------------------------------------------------------------------
+    "graph-not-forked": "A capture begins on the stream that the graph is launched on.  Another "
+    "stream becomes part of it by waiting for an event that was recorded in it.",
+    "graph-not-joined": "Every stream that is part of a capture has to be led back, by events, to "
+    "the stream that it began on.",
+    "graph-outer-buffer": "A graph keeps the addresses of its capture.  It can use what is declared"
+    " under `buffers`, and what it allocates and frees itself.",
+    "too-many-graphs": "Bodies that differ, by a name or a size with a loop index in it, are "
+    "different graphs; a scenario can have 1000.",
     # --- warnings --------------------------------------------------------------------------------
     "larger-than-pool": "Warning: the block is larger than the pool can ever be, so that every "
     "row with a pool runs out of memory.",

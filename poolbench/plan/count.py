@@ -82,7 +82,9 @@ def _count(
                 n_steps += runs * steps
                 n_visits += runs * visits
         else:
-            n_steps += runs
+            steps, visits = _count(node.body, scope, n_passes, spent) if node.body else (0, 0)
+            n_steps += runs + steps  # a graph and what it captures
+            n_visits += visits
         if n_passes is None:
             _bound(node, n_steps, spent + n_visits)
     return n_steps, n_visits
@@ -126,7 +128,9 @@ def _count_pass(nodes: Sequence[StepNode], scope: Scope, index: int, spent: int)
             n_steps += steps
             n_visits += visits
         else:
-            n_steps += 1
+            steps, visits = _count_pass(node.body, scope, index, spent) if node.body else (0, 0)
+            n_steps += 1 + steps
+            n_visits += visits
     return n_steps, n_visits
 
 

@@ -103,7 +103,9 @@ def expand(scenario: Scenario, axes: Sequence[tuple[str, str]]) -> Expansion:
     tables = Tables.of(head, faults)
     leaves = tuple(leaves_of(scenario.steps))
     unrolled = Unrolled(
+        head=head,
         values=Values(scope=scope, tables=tables, seed=scenario.head.seed),
+        leaves=leaves,
         sources={
             id(source.node): (number, source) for number, source in enumerate(identified(leaves))
         },
@@ -113,19 +115,4 @@ def expand(scenario: Scenario, axes: Sequence[tuple[str, str]]) -> Expansion:
         tables.close(unrolled.allocs)
     else:
         tables.is_complete = False
-    return Expansion(
-        axes=tuple(axes),
-        steps=tuple(unrolled.steps),
-        origin=tuple(unrolled.origin),
-        names=tuple(unrolled.names),
-        sources=leaves,
-        streams=tables.final_streams(),
-        stream_places=head.stream_places,
-        buffers=tuple(buffer.spec for buffer in tables.buffers),
-        written=tuple(buffer.written for buffer in tables.buffers),
-        events=tuple(tables.event_index),
-        kernels=head.kernels,
-        settings=head.settings,
-        faults=faults.all,
-        is_complete=tables.is_complete,
-    )
+    return unrolled.expansion(axes, faults.all)

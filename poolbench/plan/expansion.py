@@ -28,6 +28,7 @@ class Expansion:
     origin: tuple[int, ...]
     names: tuple[str, ...]
     sources: Sequence[StepNode]
+    graphs: tuple[GraphBody, ...] = ()
     streams: tuple[StreamSpec, ...]
     stream_places: tuple[Place, ...]
     buffers: tuple[BufferSpec, ...]
@@ -58,6 +59,23 @@ class Expansion:
             )
             for node in self.sources
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphBody:
+    """What a `graph` step captures; `stream` is the one that it is launched on, which captures.
+
+    The body's buffers are the lasting ones, as in the scenario, and then its own.
+    """
+
+    name: str
+    stream: int
+    expansion: Expansion
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Bodies alike are one graph."""
+        return (self.stream, self.expansion.steps, self.expansion.buffers)
 
 
 def main_name(node: StepNode) -> str:

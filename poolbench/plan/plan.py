@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poolbench.domain import Case, Issue, MemoryKind, OnOom, StreamKind, StreamPriority
-from poolbench.plan.steps import Step
+from poolbench.plan.steps import GraphNode, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,8 @@ class BufferSpec:
     """One buffer.
 
     A pool buffer (`memory is None`) lives from `alloc_step` to `free_step` (step indices); every
-    execution of an `alloc` step is a buffer of its own, even if it reuses a name.  Any other buffer
-    exists during the whole run.
+    execution of an `alloc` step is a buffer of its own, even if it reuses a name.  A pool buffer
+    without an `alloc_step` is a graph's.  Any other buffer exists during the whole run.
     """
 
     name: str
@@ -57,6 +57,31 @@ class StepPlace:
     column: int
     kind: str
     label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """Steps that are captured before the first step and launched as one.
+
+    nodes
+        in the order of capture; `stream` is an index into `branches`, `event` counts within the
+        graph, buffers are the plan's.
+    branches
+        streams of the plan; the capture begins and ends on the first.
+    buffers
+        those that the graph allocates.
+    slots, slot_of
+        sizes of the buffers that stand in for them where a row has no allocation, and by buffer
+        (as in `buffers`) the slot that it lives in.
+    """
+
+    name: str
+    nodes: tuple[GraphNode, ...]
+    branches: tuple[int, ...]
+    n_events: int
+    buffers: tuple[int, ...]
+    slots: tuple[int, ...]
+    slot_of: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +114,7 @@ class Plan:
     latch_limit_ns: int
     slots: tuple[int, ...] = ()
     slot_of: tuple[int, ...] = ()
+    graphs: tuple[Graph, ...] = ()
 
     @property
     def n_steps(self) -> int:

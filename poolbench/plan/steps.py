@@ -216,6 +216,24 @@ class DestroyStream:
     stream: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchGraph:
+    """`graph` indexes `Plan.graphs`.
+
+    `reads` and `writes` are the lasting buffers that its steps use, as for a launch; `changes`
+    those whose bytes it certainly changes.
+    """
+
+    stream: int
+    graph: int
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+    changes: tuple[int, ...] = ()
+
+
+GraphNode = Alloc | Free | Launch | Memcpy | Memset | Record | Wait | Callback
+"""What a graph can be made of."""
+
 Step = (
     Alloc
     | Free
@@ -232,6 +250,7 @@ Step = (
     | HostWork
     | CallDriver
     | Callback
+    | LaunchGraph
     | Hold
     | Release
     | Trim
@@ -243,14 +262,14 @@ Step = (
 )
 
 DEVICE_STEPS = (
-    Alloc, Free, Launch, Memcpy, Memset, Record, Wait, Callback, Hold, Fill, Check
+    Alloc, Free, Launch, Memcpy, Memset, Record, Wait, Callback, LaunchGraph, Hold, Fill, Check
 )  # fmt: skip
 """Steps that take a place in a stream."""
 
-BUSY_STEPS = (Launch, Memcpy, Memset, Callback, Fill, Check)
+BUSY_STEPS = (Launch, Memcpy, Memset, Callback, LaunchGraph, Fill, Check)
 """Steps in a stream that do something for a while."""
 
-BRACKETED_STEPS = (Memcpy, Memset, Callback)
+BRACKETED_STEPS = (Memcpy, Memset, Callback, LaunchGraph)
 """Those of them that cannot stamp their own begin and end: in the traced pass they stand between
 two timing events."""
 
@@ -270,6 +289,7 @@ KIND_NAMES: dict[type, str] = {
     HostWork: "host",
     CallDriver: "call",
     Callback: "callback",
+    LaunchGraph: "graph",
     Hold: "hold",
     Release: "release",
     Trim: "trim",

@@ -6,7 +6,7 @@ that an `alloc` gave it, freed or not: what was freed is for `lifetimes` to comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -70,6 +70,8 @@ class Tables:
     destroyed: set[int] = field(default_factory=set)
     n_fills: int = 0
     is_complete: bool = True
+    outside: Mapping[str, int] = field(default_factory=dict)
+    """In a graph: the buffers around it, which it cannot use."""
 
     @classmethod
     def of(cls, head: Head, faults: Faults) -> Tables:
@@ -84,6 +86,20 @@ class Tables:
             stream_index={stream.name: index for index, stream in enumerate(head.streams)},
             buffer_index={buffer.name: index for index, buffer in enumerate(buffers)},
             kernel_index={kernel.name: index for index, kernel in enumerate(head.kernels)},
+        )
+
+    def in_graph(self) -> Tables:
+        """Those of a graph's body: the same streams, kernels and lasting buffers, and nothing else
+        that this knows."""
+        lasting = [buffer for buffer in self.buffers if buffer.memory is not None]
+        return Tables(
+            faults=self.faults,
+            streams=self.streams,
+            buffers=lasting,
+            stream_index=self.stream_index,
+            buffer_index={buffer.name: index for index, buffer in enumerate(lasting)},
+            kernel_index=self.kernel_index,
+            outside=self.buffer_index,
         )
 
     def stream(self, name: str, place: Place, written: str) -> int | None:
@@ -146,6 +162,14 @@ class Tables:
                     f"buffer {name} is used before it is allocated",
                     written=written,
                     notes=(Note(place=places[name], message="allocated here, later"),),
+                )
+            elif name in self.outside:
+                self.faults.error(
+                    place,
+                    "graph-outer-buffer",
+                    f"buffer {name} is allocated outside of this graph, which keeps the addresses "
+                    "of its capture",
+                    written=written,
                 )
             else:
                 self.faults.error(

@@ -30,6 +30,11 @@ def uses_of(step: Step) -> Iterator[Use]:
                 is_write = buffer in writes
                 key = "arguments" if buffer in passed else "writes" if is_write else "reads"
                 yield Use(buffer=buffer, is_write=is_write, key=key)
+        case s.LaunchGraph(reads=reads, writes=writes):
+            for buffer in reads:
+                yield Use(buffer=buffer, is_write=False, key="graph")
+            for buffer in writes:
+                yield Use(buffer=buffer, is_write=True, key="graph")
         case s.Memcpy(dst=dst, src=src):
             yield Use(buffer=dst, is_write=True, key="dst")
             yield Use(buffer=src, is_write=False, key="src")
@@ -51,6 +56,8 @@ def overwrites(step: Step) -> tuple[int, ...]:
     match step:
         case s.Launch(work=s.Touch(writes=writes)):
             return writes
+        case s.LaunchGraph(changes=changes):
+            return changes
         case s.Memcpy(dst=dst):
             return (dst,)
         case s.Memset(buffer=buffer):

@@ -22,6 +22,7 @@ _STYLES: dict[Kind, str] = {
     Kind.COPY: "cyan",
     Kind.MEMSET: "blue",
     Kind.CALLBACK: "yellow",
+    Kind.GRAPH: "green",
     Kind.INSERTED_WAIT: "bold red",
     Kind.EXPLICIT_WAIT: "yellow",
     Kind.HELD: "dim",

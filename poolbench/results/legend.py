@@ -97,6 +97,8 @@ def _columns(keys: frozenset[str]) -> list[Entry]:
     entries.append(("OOM", "calls that failed, those that a retry got through included"))
     if "reserved_high_bytes" in keys:
         entries.append(("reserved, used", f"peaks: {TERMS['reserved'].short}; asked for"))
+    if "graph_reserved_high_bytes" in keys:
+        entries.append(("graph reserved", "peak of what is held for graphs, outside of the pool"))
     if "overlap" in keys:
         entries.append(("overlap", "busy time summed over streams / makespan: 1 = one at a time"))
     if "sync_host_us_median" in keys:

@@ -38,7 +38,9 @@ CODES: dict[str, str] = {
     "bad-name": "Names consist of letters, digits, '_', '.' and '-'; in steps they may hold "
     "references such as x$i.  Parameters and loop indices are a-z, 0-9 and '_'.",
     "name-taken": "The name belongs to something built in.",
-    "no-steps": "A scenario, and each repeat, needs steps.",
+    "no-steps": "A scenario, and each repeat and graph, needs steps.",
+    "not-in-a-graph": "A graph is made of work in streams: nothing in it can make the host wait, "
+    "and nothing can belong to the host.",
     "no-kind": "Every step has one key that says what it does, such as alloc, free or kernel.",
     "two-kinds": "A step has two keys that say what it does; it can only do one thing.",
     # --- quantities ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from poolbench.scenario.schema import HeadModel
-from poolbench.scenario.step_models import STEP_MODELS
+from poolbench.scenario.step_models import STEP_MODELS, WITH_STEPS
 
 _REF = "#/$defs/{model}"
 
@@ -22,9 +22,10 @@ def json_schema() -> dict[str, Any]:
     definitions: dict[str, Any] = together["$defs"]
     step = {"anyOf": [{"$ref": f"#/$defs/{model.__name__}"} for model in STEP_MODELS.values()]}
     steps = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/Step"}}
-    repeat = definitions[STEP_MODELS["repeat"].__name__]
-    repeat["properties"]["steps"] = steps
-    repeat["required"] = [*repeat.get("required", []), "steps"]
+    for kind in WITH_STEPS:
+        holder = definitions[STEP_MODELS[kind].__name__]
+        holder["properties"]["steps"] = steps
+        holder["required"] = [*holder.get("required", []), "steps"]
     head = definitions.pop(HeadModel.__name__)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

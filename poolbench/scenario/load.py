@@ -24,7 +24,14 @@ from poolbench.scenario.rest import without
 from poolbench.scenario.scenario import Path, Scenario, StepNode
 from poolbench.scenario.schema import HeadModel
 from poolbench.scenario.source import MAX_SIZE, TOO_LARGE, Source
-from poolbench.scenario.step_models import STEP_MODELS, KernelStep, QueryStep, SyncStep
+from poolbench.scenario.step_models import (
+    IN_A_GRAPH,
+    STEP_MODELS,
+    WITH_STEPS,
+    KernelStep,
+    QueryStep,
+    SyncStep,
+)
 from poolbench.scenario.syntax import place_at
 from poolbench.scenario.wording import form, shown
 
@@ -199,17 +206,19 @@ def _step(raw: Any, path: Path, faults: Faults, budget: list[int]) -> StepNode |
         return None
     fields = names_as_written(raw, path, faults.source.written)
     body: tuple[StepNode, ...] = ()
-    if kind == "repeat":
+    if kind in WITH_STEPS:
         if "steps" in fields:
             body = _step_list(fields.pop("steps"), (*path, "steps"), faults, budget)
         else:
-            faults.add(path, "a repeat needs `steps`", "missing-key")
-    extra = ("steps",) if kind == "repeat" else ()
+            faults.add(path, f"a {kind} needs `steps`", "missing-key")
+    extra = ("steps",) if kind in WITH_STEPS else ()
     step = validate(STEP_MODELS[kind], fields, path, faults, extra_keys=extra)
     if isinstance(step, frozenset):
         return None
     if isinstance(step, SyncStep | QueryStep):
         _check_target(step, kind, path, faults)
+    if kind == "graph":
+        _check_graph(body, faults)
     places = {key: faults.place((*path, key)) for key in raw}
     return StepNode(kind=kind, step=step, place=faults.place(path), places=places, body=body)
 
@@ -252,6 +261,15 @@ def _check_target(step: SyncStep | QueryStep, kind: str, path: Path, faults: Fau
         if key != target and value is not None:
             message = f"`{kind}: {target}` does not take `{key}`"
             faults.add_key((*path, key), message, "key-not-used")
+
+
+def _check_graph(body: tuple[StepNode, ...], faults: Faults) -> None:
+    for node in body:
+        if node.kind not in IN_A_GRAPH:
+            message = f"a graph cannot hold `{node.kind}`; it can hold {', '.join(IN_A_GRAPH)}"
+            faults.add_at(node.place, message, "not-in-a-graph")
+        elif node.kind == "repeat":
+            _check_graph(node.body, faults)
 
 
 def _check_kernel_steps(

@@ -12,7 +12,7 @@ from poolbench.scenario.scenario import Path
 
 _NAME_KEYS = frozenset(
     ("alloc", "free", "kernel", "memset", "record", "wait", "hold", "release", "sample", "fill",
-     "check", "create", "destroy", "stream", "event", "dst", "src", "label")
+     "check", "create", "destroy", "graph", "stream", "event", "dst", "src", "label")
 )  # fmt: skip
 _NAMES_KEYS = ("reads", "writes")
 

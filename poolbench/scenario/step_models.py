@@ -187,6 +187,13 @@ class DestroyStep(StepModel):
     destroy: Name
 
 
+class GraphStep(StepModel):
+    """Its `steps` (kept apart, by the loader) as a CUDA graph: captured once, launched here."""
+
+    graph: Name
+    stream: Name
+
+
 class RepeatStep(StepModel):
     """Its `steps` (kept apart, by the loader), so many times; `$index` counts from 0."""
 
@@ -215,6 +222,7 @@ AnyStep = (
     | CheckStep
     | CreateStep
     | DestroyStep
+    | GraphStep
     | RepeatStep
 )
 
@@ -239,6 +247,15 @@ STEP_MODELS: dict[str, type[StepModel]] = {
     "check": CheckStep,
     "create": CreateStep,
     "destroy": DestroyStep,
+    "graph": GraphStep,
     "repeat": RepeatStep,
 }
 """Step kind (the key that says what a step does) -> its model."""
+
+WITH_STEPS = ("repeat", "graph")
+"""Kinds that hold steps."""
+
+IN_A_GRAPH = (
+    "alloc", "free", "kernel", "memcpy", "memset", "record", "wait", "callback", "repeat"
+)  # fmt: skip
+"""What a graph can hold: work in streams, and nothing that the host waits for."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _WORK = {"kernel": Kind.KERNEL, "fill": Kind.KERNEL, "check": Kind.KERNEL}
 _WORK |= {"memcpy": Kind.COPY, "memset": Kind.MEMSET, "callback": Kind.CALLBACK}
+_WORK |= {"graph": Kind.GRAPH}
 _IN_STREAM = frozenset({*_WORK, "alloc", "free", "record", "wait", "hold"})
 _MAPPED = frozenset({Outcome.GROWN.value, Outcome.REMAPPED.value})
 _BLOCKS_NS = 20_000

@@ -17,6 +17,7 @@ GLYPHS: dict[Kind, str] = {
     Kind.COPY: "▓",
     Kind.MEMSET: "▒",
     Kind.CALLBACK: "▚",
+    Kind.GRAPH: "▙",
     Kind.INSERTED_WAIT: "×",
     Kind.EXPLICIT_WAIT: "·",
     Kind.HELD: "-",
@@ -30,6 +31,7 @@ THIN: dict[Kind, str] = {
     Kind.COPY: "▌",
     Kind.MEMSET: "▌",
     Kind.CALLBACK: "▌",
+    Kind.GRAPH: "▌",
     Kind.CALL: ".",
 }
 """What fills less than half of its cell; a wait, growth or failure looks the same at any length."""

@@ -18,6 +18,7 @@ class Kind(StrEnum):
     COPY = "copy"
     MEMSET = "memset"
     CALLBACK = "callback"
+    GRAPH = "graph"
     INSERTED_WAIT = "inserted wait"
     EXPLICIT_WAIT = "explicit wait"
     HELD = "held"
@@ -31,6 +32,7 @@ MEANING: dict[Kind, str] = {
     Kind.KERNEL: "a kernel runs",
     Kind.COPY: "a copy runs",
     Kind.MEMSET: "a memset runs",
+    Kind.GRAPH: "a graph runs",
     Kind.CALLBACK: "the stream waits for a host function in it",
     Kind.INSERTED_WAIT: "the stream waits for a free, by a dependency that the driver inserted",
     Kind.EXPLICIT_WAIT: "the stream waits for an event",

@@ -114,6 +114,8 @@ def test_every_field_of_findings() -> None:
         "n_latch_timeouts": 2,
         "n_corrupt_bytes": 0,
         "asked_high_bytes": 64 * MIB,
+        "graph_reserved_high_bytes": None,
+        "graph_used_high_bytes": None,
     }
     findings = result.findings
     assert findings is not None

@@ -221,3 +221,96 @@ def test_host_functions_take_their_time_and_keep_the_pool_waiting(backend: CudaB
     both = max(span["one"][1], span["two"][1]) - min(span["one"][0], span["two"][0])
     print(f"two of 200 us on two streams: {both / 1000} us")
     assert both >= 400_000
+
+
+GRAPHS = """
+iterations: 2
+pool: {max_size: 256MiB, release_threshold: max}
+streams: {a: {priority: high}, b: , c: }
+buffers: {w: {size: 16MiB}, v: {size: 16MiB}, pinned: {size: 1MiB, memory: pinned}}
+kernels:
+  scale:
+    source: |
+      extern "C" __global__ void scale(float *x, unsigned long long n, float by) {
+        for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+             i += gridDim.x * blockDim.x) x[i] *= by;
+      }
+    predicted: 20us
+steps:
+  - {fill: w, stream: a}
+  - {fill: v, stream: a}
+  - repeat: 3
+    steps:
+      - graph: layer
+        stream: a
+        label: layer
+        steps:
+          - {alloc: x, size: 64MiB, stream: a}
+          - {kernel: spin, duration: 200us, writes: [x], stream: a}
+          - {memcpy: d2d, dst: v, src: w, stream: a}
+          - {record: e, stream: a}
+          - {wait: e, stream: b}
+          - {alloc: z, size: 32MiB, stream: b}
+          - {kernel: scale, arguments: [z, {u64: 1024}, {f32: 2.0}], blocks: 4, stream: b}
+          - {kernel: spin, duration: 300us, reads: [x], writes: [z], stream: b}
+          - {free: z, stream: b}
+          - {record: f, stream: b}
+          - {memset: x, value: 3, stream: a}
+          - {callback: 20us, stream: a}
+          - {kernel: spin, duration: 300us, writes: [x], stream: a}
+          - {wait: f, stream: a}
+          - {free: x, stream: a}
+      - {alloc: y, size: 32MiB, stream: c, label: y}
+      - {kernel: spin, duration: 20us, writes: [y], stream: c}
+      - {free: y, stream: c}
+  - {kernel: spin, duration: 20us, stream: a, label: behind}
+"""
+
+
+@pytest.mark.parametrize("row", [*COMBINATIONS, *Baseline], ids=lambda row: str(row)[:40])
+def test_graphs_run_as_captured(backend: CudaBackend, row: Row) -> None:
+    """Allocations, branches, copies and a host function in a graph, launched three times in each of
+    two iterations: it takes as long as its longest path, what is behind it comes after it, the pool
+    does not hear of its memory, and the model agrees about the pool."""
+    plan = planned(GRAPHS, row)
+    assert len(plan.graphs) == 1
+    timed = backend.run(plan, measured=Pass.TIMED, repetition=1)
+    traced = backend.run(plan, measured=Pass.TRACED, repetition=1)
+    predicted = ModelBackend().run(plan, measured=Pass.TRACED, repetition=1)
+    assert timed.status is Status.OK, timed.reason
+    assert traced.status is Status.OK, traced.reason
+    steps = traced.steps
+    assert steps is not None
+    rows = [
+        i * plan.n_steps + k
+        for i in range(2)
+        for k, name in enumerate(plan.names)
+        if name == "layer"
+    ]
+    spans = [(steps.device_end_ns[r] - steps.device_begin_ns[r]) / 1000 for r in rows]
+    print(f"graph spans, us: {[round(float(span), 1) for span in spans]}")
+    assert all(500 <= span <= 800 for span in spans[1:])
+    behind = plan.names.index("behind")
+    assert steps.device_begin_ns[behind] >= steps.device_end_ns[rows[2]] - 5000
+    print(
+        f"graph memory: reserved {traced.graph_reserved_high}, used {traced.graph_used_high}; "
+        f"predicted {predicted.graph_reserved_high}, {predicted.graph_used_high}"
+    )
+    if isinstance(row, Baseline):
+        assert traced.graph_reserved_high == 0
+        return
+    assert traced.graph_reserved_high >= 96 * 2**20
+    assert (traced.reserved_high, traced.used_high) == (
+        predicted.reserved_high,
+        predicted.used_high,
+    )
+    assert outcomes(traced) == outcomes(predicted)
+
+
+def test_a_graph_leaves_nothing_behind(backend: CudaBackend) -> None:
+    """Runs of graphs one after the other do not add up."""
+    plan = planned(GRAPHS, COMBINATIONS[7])
+    found = [
+        backend.run(plan, measured=Pass.TIMED, repetition=n).graph_reserved_high for n in range(6)
+    ]
+    assert len(set(found)) == 1, found

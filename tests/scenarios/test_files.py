@@ -22,6 +22,7 @@ NAMES = {
     "growth-while-copying",
     "hand-over",
     "hand-over-room",
+    "graph-memory",
     "holes",
     "join-free",
     "occupancy",

@@ -66,7 +66,7 @@ def test_every_step_has_an_example_that_holds(kind: str) -> None:
     assert next(iter(values)) == kind
     body = values.pop("steps", None)
     step_models.STEP_MODELS[kind](**values)
-    assert (body is not None) == (kind == "repeat")
+    assert (body is not None) == (kind in step_models.WITH_STEPS)
 
 
 @pytest.mark.parametrize("kind", step_models.STEP_MODELS)

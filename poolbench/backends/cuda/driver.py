@@ -13,12 +13,17 @@ from cuda.bindings import driver as _driver
 from cuda.bindings import nvrtc as _nvrtc
 
 cuCtxSynchronize = _driver.cuCtxSynchronize  # noqa: N816
+cuDeviceGraphMemTrim = _driver.cuDeviceGraphMemTrim  # noqa: N816
 cuEventCreate = _driver.cuEventCreate  # noqa: N816
 cuEventDestroy = _driver.cuEventDestroy  # noqa: N816
 cuEventElapsedTime = _driver.cuEventElapsedTime  # noqa: N816
 cuEventQuery = _driver.cuEventQuery  # noqa: N816
 cuEventRecord = _driver.cuEventRecord  # noqa: N816
 cuEventSynchronize = _driver.cuEventSynchronize  # noqa: N816
+cuGraphDestroy = _driver.cuGraphDestroy  # noqa: N816
+cuGraphExecDestroy = _driver.cuGraphExecDestroy  # noqa: N816
+cuGraphLaunch = _driver.cuGraphLaunch  # noqa: N816
+cuGraphUpload = _driver.cuGraphUpload  # noqa: N816
 cuLaunchHostFunc = _driver.cuLaunchHostFunc  # noqa: N816
 cuLaunchKernel = _driver.cuLaunchKernel  # noqa: N816
 cuMemAlloc = _driver.cuMemAlloc  # noqa: N816
@@ -38,6 +43,7 @@ cuMemsetD8Async = _driver.cuMemsetD8Async  # noqa: N816
 cuModuleLoadData = _driver.cuModuleLoadData  # noqa: N816
 cuModuleUnload = _driver.cuModuleUnload  # noqa: N816
 cuStreamDestroy = _driver.cuStreamDestroy  # noqa: N816
+cuStreamEndCapture = _driver.cuStreamEndCapture  # noqa: N816
 cuStreamQuery = _driver.cuStreamQuery  # noqa: N816
 cuStreamSynchronize = _driver.cuStreamSynchronize  # noqa: N816
 cuStreamWaitEvent = _driver.cuStreamWaitEvent  # noqa: N816
@@ -197,6 +203,40 @@ def set_pool_bytes(pool: Any, attribute: Any, value: int) -> None:
 
 def pool_value(pool: Any, attribute: Any) -> int:
     return int(check(_driver.cuMemPoolGetAttribute(pool, attribute), attribute.name))
+
+
+def begin_capture(stream: Any) -> None:
+    """Of what this thread does with `stream`, and with streams that wait for its events."""
+    mode = _driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+    check(_driver.cuStreamBeginCapture(stream, mode), "cuStreamBeginCapture")
+
+
+def instantiate(graph: Any) -> Any:
+    """What can be launched of a captured graph."""
+    return check(_driver.cuGraphInstantiate(graph, 0), "cuGraphInstantiate")
+
+
+def reset_graph_marks(device: Any) -> None:
+    attribute = _driver.CUgraphMem_attribute
+    for mark in (
+        attribute.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
+        attribute.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH,
+    ):
+        zero = _driver.cuuint64_t(0)
+        check(_driver.cuDeviceSetGraphMemAttribute(device, mark, zero), mark.name)
+
+
+def graph_marks(device: Any) -> tuple[int, int]:
+    """High marks (reserved, used) in bytes of the memory that the driver keeps for graphs."""
+    attribute = _driver.CUgraphMem_attribute
+    reserved, used = (
+        int(check(_driver.cuDeviceGetGraphMemAttribute(device, mark), mark.name))
+        for mark in (
+            attribute.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
+            attribute.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH,
+        )
+    )
+    return reserved, used
 
 
 def sleeping_function() -> tuple[Any, int]:

@@ -69,10 +69,11 @@ class Program:
         lasting: Sequence[int],
         stamps: int | None,
         counters: int,
+        live: Live | None = None,
     ) -> None:
         """`lasting[b]` is the address of a buffer that no step allocates, 0 for the others;
         `stamps` the device address of the stamp rows, `None` in the timed pass; `counters` that of
-        the words for `check`."""
+        the words for `check`.  `live` is that of another program for the same buffers."""
         self.plan = plan
         self._kernels = kernels
         self._latches = latches
@@ -87,12 +88,15 @@ class Program:
             k for k, step in enumerate(plan.steps) if isinstance(step, st.Check)
         )
         n = max(1, len(plan.buffers))
-        self.live = Live(words=(ctypes.c_uint64 * n)(*lasting), pointers=list(lasting))
+        self.live = live or Live(words=(ctypes.c_uint64 * n)(*lasting), pointers=list(lasting))
+        self.graphs: Sequence[Any] = ()
         base = ctypes.addressof(self.live.words)
         self._address_of = [base + 8 * index for index in range(n)]
         self._sizes = [spec.size for spec in plan.buffers]
         self._is_ahead = plan.issue is Issue.AHEAD
         self._keep: list[Packed] = []
+        self._inner: list[Program] = []
+        """Programs of graphs, whose arguments live as long as this."""
 
     def calls(self) -> list[tuple[int, Call]]:
         """(step, call) in issue order; steps that a baseline leaves out are missing."""
@@ -102,6 +106,25 @@ class Program:
             if call is not None:
                 packed.append((k, call))
         return packed
+
+    def in_graph(self, body: Plan, streams: Sequence[Any], events: Sequence[Any]) -> Sequence[Call]:
+        """The calls of a graph's body, for the buffers of this program."""
+        inner = Program(
+            body,
+            kernels=self._kernels,
+            latches=self._latches,
+            calls=self._calls,
+            pool=self._pool,
+            streams=list(streams),
+            events=events,
+            end_events=(),
+            lasting=(),
+            stamps=None,
+            counters=0,
+            live=self.live,
+        )
+        self._inner.append(inner)
+        return [call for _, call in inner.calls()]
 
     def open_ahead(self) -> None:
         self._latches.open(AHEAD, 1)
@@ -165,6 +188,9 @@ class Program:
                 return self._blocking(self._calls.pack(step.call))
             case st.Callback():
                 return self._callback(step)
+            case st.LaunchGraph():
+                graph, launch = self.graphs[step.graph], driver.cuGraphLaunch
+                return self._on(step.stream, lambda s: partial(launch, graph, s))
             case st.Sample():
                 return lambda: _DONE
             case st.CreateStream():

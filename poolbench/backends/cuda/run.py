@@ -19,6 +19,7 @@ from poolbench.backends.cuda import driver
 from poolbench.backends.cuda.calls import DriverCalls
 from poolbench.backends.cuda.clock import Alignment, fresh_stamps
 from poolbench.backends.cuda.device import STICKY, Device
+from poolbench.backends.cuda.graphs import GraphMemory, Graphs
 from poolbench.backends.cuda.issue import (
     StepFailed,
     TracedCall,
@@ -78,6 +79,8 @@ class Run:
         self.n_out_of_memory = 0
         self.openings: list[LatchOpening] = []
         self._pool: Any = None
+        self._graphs = Graphs(device.handle)
+        self.graph_memory = GraphMemory()
         self._program: Program | None = None
         self._streams: list[Any] = []
         self._made: list[tuple[Any, Any]] = []
@@ -125,6 +128,11 @@ class Run:
                 stamps=int(self._scratch) if self._is_traced else None,
                 counters=int(self._scratch) + 16 * plan.n_steps,
             )
+            if plan.graphs:
+                self._graphs.capture(plan, self._program.in_graph)
+                self._graphs.upload(plan, self._streams, device.clock.stream)
+                self._graphs.reset_marks()
+                self._program.graphs = self._graphs.launchable
             yield
         finally:
             self._give_back()
@@ -156,16 +164,21 @@ class Run:
         for buffer, spec in enumerate(plan.buffers):
             if spec.memory is not None:
                 addresses.append(lasting.take(spec))
-            elif slots:
+            elif slots and plan.slot_of[buffer] >= 0:
                 addresses.append(slots[plan.slot_of[buffer]])
             else:
                 addresses.append(0)
+        if not isinstance(plan.case.row, AttributeSet):
+            for graph in plan.graphs:
+                own = [lasting.take_plain(MemoryKind.DEVICE, max(1, size)) for size in graph.slots]
+                for buffer, slot in zip(graph.buffers, graph.slot_of, strict=True):
+                    addresses[buffer] = own[slot]
         return addresses
 
     def _give_back(self) -> None:
         """In every case; a lost context refuses all of it, which is no further news."""
         self._device.latches.open_all()
-        results = [driver.cuCtxSynchronize()]
+        results = [driver.cuCtxSynchronize(), self._graphs.give_back()]
         if self._program is not None:
             results += self._free_leftovers(self._program)
         if self._pool is not None:
@@ -311,6 +324,8 @@ class Run:
             if stream is not None or spec.is_created_by_step:
                 results.append(driver.cuStreamWaitEvent(clock, event, 0))
         results.append(driver.cuEventRecord(device.end, clock))
+        if plan.graphs:
+            self.graph_memory = self._graphs.memory(plan)
         if self._pool is not None:
             self.marks = Marks(
                 reserved_high=driver.pool_value(self._pool, driver.RESERVED_HIGH),

@@ -113,6 +113,8 @@ class Runner:
             used_high=run.marks.used_high,
             reserved_end=run.marks.reserved_end,
             used_end=run.marks.used_end,
+            graph_reserved_high=run.graph_memory.reserved_high,
+            graph_used_high=run.graph_memory.used_high,
             n_out_of_memory=run.n_out_of_memory,
             failed_row=ending.failed_row,
             n_corrupt=run.n_corrupt,

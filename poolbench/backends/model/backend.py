@@ -66,6 +66,8 @@ class ModelBackend:
             used_high=result.used_high,
             reserved_end=result.reserved_end,
             used_end=result.used_end,
+            graph_reserved_high=result.graph_reserved_high,
+            graph_used_high=result.graph_used_high,
             n_out_of_memory=result.n_out_of_memory,
             failed_row=result.failed_row,
             n_corrupt=result.n_corrupt,

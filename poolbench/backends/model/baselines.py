@@ -5,6 +5,7 @@ Addresses are never used twice here, so that no baseline can be wrong about reus
 
 from __future__ import annotations
 
+from poolbench.backends.model.graph_memory import graph_memory
 from poolbench.domain import MemoryKind
 from poolbench.plan.plan import Plan
 
@@ -20,14 +21,14 @@ class PlainMemory:
 
     def __init__(self, room: int, granule: int) -> None:
         self.room = self.untouched = room
-        self._granule = granule
+        self.granule = granule
         self._next = _DEVICE_BASE
         self._next_host = _HOST_BASE
         self._sizes: dict[int, int] = {}
 
     def allocate(self, size: int) -> int:
         """An address, -1 where there is not enough room."""
-        taken = max(1, -(-size // self._granule)) * self._granule
+        taken = max(1, -(-size // self.granule)) * self.granule
         if taken > self.room:
             return -1
         address = self._next
@@ -61,11 +62,31 @@ def lasting_addresses(plan: Plan, memory: PlainMemory) -> list[int] | None:
             addresses.append(memory.allocate(spec.size))
         elif spec.memory is not None:
             addresses.append(memory.host(spec.size))
-        elif slots:
+        elif slots and plan.slot_of[index] >= 0:
             addresses.append(slots[plan.slot_of[index]])
         else:
             addresses.append(-1)
             continue
         if addresses[-1] < 0:
             return None
-    return None if -1 in slots else addresses
+    if -1 in slots or not _place_graphs(plan, memory, addresses):
+        return None
+    return addresses
+
+
+def _place_graphs(plan: Plan, memory: PlainMemory, addresses: list[int]) -> bool:
+    """What graphs allocate is there before the first step; false if the device has no room."""
+    base = {
+        stream: memory.allocate(size)
+        for stream, size in graph_memory(plan, memory.granule).items()
+        if size
+    }
+    for graph in plan.graphs:
+        at = base.get(graph.branches[0], 0)
+        places = []
+        for size in graph.slots:
+            places.append(at)
+            at += -(-size // memory.granule) * memory.granule
+        for buffer, slot in zip(graph.buffers, graph.slot_of, strict=True):
+            addresses[buffer] = places[slot]
+    return -1 not in base.values()

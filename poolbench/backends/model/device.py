@@ -14,6 +14,7 @@ from poolbench.backends.model.engine import BEGIN, END, Engine
 from poolbench.backends.model.ops import UNKNOWN, Hold, Op, Work
 from poolbench.backends.model.profile import DeviceProfile
 from poolbench.backends.model.streams import Latch, Stream
+from poolbench.domain import CopyKind
 
 if TYPE_CHECKING:
     from poolbench.backends.model.memory import Memory
@@ -92,6 +93,9 @@ class Device:
         self.d2h = CopyEngine()
         self.d2d = CopyEngine()
         self.callbacks = CopyEngine()
+
+    def copy_engine(self, kind: CopyKind) -> CopyEngine:
+        return {CopyKind.H2D: self.h2d, CopyKind.D2H: self.d2h, CopyKind.D2D: self.d2d}[kind]
 
     # --- streams ----------------------------------------------------------------------------
 

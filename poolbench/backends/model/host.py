@@ -87,6 +87,12 @@ class Host:
         self.streams[index] = stream
         self._all.append(stream)
 
+    def branch(self, index: int) -> Stream:
+        """A stream of one launch of a graph, with the priority of the plan's stream `index`."""
+        self._n_made += 1
+        priority = self.plan.streams[index].priority
+        return Stream(self._n_made, StreamKind.NON_BLOCKING, _RANK[priority])
+
     def destroy_stream(self, index: int) -> None:
         """Its work goes on."""
         self.streams[index] = None

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from poolbench.backends.model.allocate import AllocationFailed, Allocator, make_allocator
+from poolbench.backends.model.graphs import GraphLauncher
 from poolbench.backends.model.host import Host
-from poolbench.backends.model.memory import Access
+from poolbench.backends.model.memory import Access, access_of
 from poolbench.backends.model.ops import Footprint, Op, Work
-from poolbench.backends.model.streams import Recorded
+from poolbench.backends.model.streams import Recorded, Stream
 from poolbench.backends.model.work import copy_ns, footprint, memory_footprint, memset_ns
-from poolbench.domain import CopyKind, HostCall
+from poolbench.domain import HostCall
 from poolbench.plan import steps as st
 from poolbench.trace import NONE
 
@@ -55,6 +56,7 @@ class Issuer:
         self._bracket_begin_ns = 0
         self.checks: list[tuple[int, Access]] = []
         self._spins: dict[tuple[int, int], Footprint] = {}
+        self._graphs = GraphLauncher(host, self._look_up)
         self._prepared = self._prepare()
         self._cold_ns = self._first_calls()
 
@@ -185,6 +187,7 @@ class Issuer:
             st.Sample: self._spend,
             st.CallDriver: self._call,
             st.Callback: self._callback,
+            st.LaunchGraph: self._launch_graph,
             st.Hold: self._hold,
             st.Release: self._release,
             st.CreateStream: self._create,
@@ -200,7 +203,7 @@ class Issuer:
         """What a kernel occupies, how long a copy or a call takes."""
         profile = self._host.profile
         match step:
-            case st.Alloc() | st.Free() | st.Record() | st.Wait():
+            case st.Alloc() | st.Free() | st.Record() | st.Wait() | st.LaunchGraph():
                 return None
             case st.Launch():
                 work = step.work
@@ -252,22 +255,16 @@ class Issuer:
     def _launch_step(self, step: st.Launch, found: Footprint, row: int) -> None:
         access, work = None, step.work
         if self._host.memory is not None and isinstance(work, st.Touch):
-            access = self._writes(work)
+            access = access_of(step, self._host.addresses, self._plan.buffers)
         self._launch(step.stream, found, access, isinstance(work, st.Custom), row)
-
-    def _writes(self, work: st.Touch) -> Access:
-        """They matter to what a check finds."""
-        addresses, buffers = self._host.addresses, self._plan.buffers
-        writes = tuple((addresses[buffer], buffers[buffer].size) for buffer in work.writes)
-        return Access(writes=writes)
 
     def _launch(
         self, index: int, found: Footprint, access: Access | None, is_traced: bool, row: int
     ) -> None:
         host = self._host
         stream = host.stream(index)
-        while stream.n_queued >= self._launch_limit:
-            host.now_ns = max(host.now_ns, host.engine.step())
+        if stream.n_queued >= self._launch_limit:
+            self._wait_for_room(stream)
         host.now_ns += self._costs.launch_ns
         op = host.new_work(stream, row, self._launch_latency_ns, found.duration_ns)
         op.kernel = found
@@ -278,6 +275,11 @@ class Issuer:
             host.recording.ops.append(op)
         stream.n_queued += 1
         host.device.push(stream, op)
+
+    def _wait_for_room(self, stream: Stream) -> None:
+        host = self._host
+        while stream.n_queued >= self._launch_limit:
+            host.now_ns = max(host.now_ns, host.engine.step())
 
     def _bracket(self, op: Op) -> None:
         op.event_ns = self._bracket_begin_ns
@@ -298,17 +300,8 @@ class Issuer:
         if step.is_pageable:
             host.before_waiting()
         host.now_ns += self._costs.memcpy_ns
-        engine = {
-            CopyKind.H2D: host.device.h2d,
-            CopyKind.D2H: host.device.d2h,
-            CopyKind.D2D: host.device.d2d,
-        }[step.kind]
-        source, target = host.addresses[step.src], host.addresses[step.dst]
-        access = None
-        if host.memory is not None:
-            access = Access(writes=((target, step.size),), source=source)
-        op = self._move(step.stream, duration_ns, access, row)
-        op.engine = engine
+        op = self._move(step, duration_ns, row)
+        op.engine = host.device.copy_engine(step.kind)
         host.device.push(host.stream(step.stream), op)
         if step.is_pageable:
             done = host.engine.run_until_done(op)
@@ -317,25 +310,28 @@ class Issuer:
     def _memset(self, step: st.Memset, duration_ns: int, row: int) -> None:
         host = self._host
         host.now_ns += self._costs.memset_ns
-        access = None
-        if host.memory is not None:
-            access = Access(writes=((host.addresses[step.buffer], step.size),))
-        op = self._move(step.stream, duration_ns, access, row)
+        op = self._move(step, duration_ns, row)
         host.device.push(host.stream(step.stream), op)
 
     def _callback(self, step: st.Callback, duration_ns: int, row: int) -> None:
         """One thread of the driver serves all streams."""
         host = self._host
         host.now_ns += self._costs.callback_ns
-        op = self._move(step.stream, duration_ns, None, row)
+        op = self._move(step, duration_ns, row)
         op.engine = host.device.callbacks
         host.device.push(host.stream(step.stream), op)
 
-    def _move(self, index: int, duration_ns: int, access: Access | None, row: int) -> Work:
+    def _launch_graph(self, step: st.LaunchGraph, _found: None, row: int) -> None:
+        stream = self._host.stream(step.stream)
+        self._wait_for_room(stream)
+        self._graphs.launch(step, row)
+
+    def _move(self, step: st.Memcpy | st.Memset | st.Callback, duration_ns: int, row: int) -> Work:
         host = self._host
-        stream = host.stream(index)
+        stream = host.stream(step.stream)
         op = host.new_work(stream, row, self._launch_latency_ns, duration_ns)
-        op.access = access
+        if host.memory is not None:
+            op.access = access_of(step, host.addresses, self._plan.buffers)
         stream.n_queued += 1
         if host.recording is not None:
             self._bracket(op)

@@ -7,9 +7,12 @@ write sees it, so a pool that hands out memory still in use is found out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from poolbench.backends.model.ranges import Ranges
+from poolbench.plan.plan import BufferSpec
+from poolbench.plan.steps import Launch, Memcpy, Memset, Step, Touch
 
 Pattern = tuple[int, int]
 """Seed and origin."""
@@ -73,3 +76,16 @@ class Memory:
             for begin, end, pattern in self._contents.pieces(address, address + size)
             if pattern != wanted
         )
+
+
+def access_of(step: Step, addresses: Sequence[int], buffers: Sequence[BufferSpec]) -> Access | None:
+    """What a step writes and where from, as far as that matters to what a check finds."""
+    match step:
+        case Launch(work=Touch(writes=writes)):
+            return Access(writes=tuple((addresses[one], buffers[one].size) for one in writes))
+        case Memcpy(dst=dst, src=src, size=size):
+            return Access(writes=((addresses[dst], size),), source=addresses[src])
+        case Memset(buffer=buffer, size=size):
+            return Access(writes=((addresses[buffer], size),))
+        case _:
+            return None

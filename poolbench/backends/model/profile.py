@@ -73,6 +73,9 @@ class HostCosts:
     memset_ns: int
     memcpy_ns: int
     callback_ns: int
+    graph_launch_ns: int
+    graph_node_ns: float
+    """What `cuGraphLaunch` takes longer for each step of the graph."""
     create_stream_ns: int
     destroy_stream_ns: int
     step_ns: int
@@ -136,6 +139,8 @@ class DeviceCosts:
     callback_ns: int
     """What a host function takes in its stream beside its own time: the thread that calls it has to
     wake up, and the stream to go on after it."""
+    graph_start_ns: int
+    """From when a graph could start until its first step can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

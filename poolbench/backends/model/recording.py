@@ -27,6 +27,8 @@ class Recording:
         self.outcome = [NONE] * n_rows
         self.n_failures = [0] * n_rows
         self.ops: list[Op] = []
+        self.spans: list[tuple[int, Op, Op]] = []
+        """(row, timing event before it, and after it) of what is more than one op."""
 
     def allocated(self, row: int, address: int, outcome: Outcome, reused_row: int) -> None:
         self.address[row] = address
@@ -40,6 +42,10 @@ class Recording:
             if op.done_ns >= 0:
                 device_begin[op.row] = op.begin_ns
                 device_end[op.row] = op.done_ns + op.after_ns
+
+        for row, before, after in self.spans:
+            if before.done_ns >= 0 and after.done_ns >= 0:
+                device_begin[row], device_end[row] = before.done_ns, after.done_ns
 
         def column(entries: list[int], dtype: Any = np.int64) -> npt.NDArray[Any]:
             return np.array(entries, dtype=dtype)

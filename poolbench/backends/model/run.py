@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from poolbench.backends.model.baselines import PlainMemory, lasting_addresses
+from poolbench.backends.model.graph_memory import graph_marks
 from poolbench.backends.model.host import Host
 from poolbench.backends.model.issue import Issuer
 from poolbench.backends.model.memory import Memory
@@ -41,6 +42,8 @@ class Result:
     used_high: int = 0
     reserved_end: int = 0
     used_end: int = 0
+    graph_reserved_high: int = 0
+    graph_used_high: int = 0
     n_out_of_memory: int = 0
     failed_row: int = NONE
     n_corrupt: dict[int, int] = field(default_factory=dict)
@@ -151,6 +154,9 @@ def _iterate(host: Host, issuer: Issuer, iteration: int, result: Result) -> None
 
 def _finish(host: Host, issuer: Issuer, result: Result) -> None:
     plan, recording = host.plan, host.recording
+    result.graph_reserved_high, result.graph_used_high = graph_marks(
+        plan, host.profile.plain_granule
+    )
     result.n_out_of_memory = host.n_out_of_memory
     result.latches = sorted(
         host.latches.openings, key=lambda one: (one.opened_ns, one.closed_ns, one.row, one.stream)
