@@ -22,6 +22,7 @@ from poolbench.backends.cuda.kernels import Kernels
 
 _N_PINGS = 60
 _N_BEST = 8
+_N_TRIES = 5
 _PING_LIMIT_NS = 200_000_000
 _N_PAIRS = 16
 
@@ -76,8 +77,24 @@ class Clock:
         """Host against `%globaltimer`; the device must be idle.
 
         A host that is busy with other things gets through fewer round trips in the time; the best
-        of those that it got through count.
+        of those that it got through count, and with too few it tries again.
         """
+        trips: list[tuple[int, int, int]] = []
+        for _ in range(_N_TRIES):
+            trips = self._round_trips()
+            if len(trips) >= _N_BEST:
+                break
+        else:
+            raise driver.DriverError(0, "ping", "the device does not answer the clock ping")
+        best = sorted(trips)[:_N_BEST]
+        return Alignment(
+            host_ns=trips[-1][2],
+            offset_ns=round(median(offset for _, offset, _ in best)),
+            error_ns=best[0][0] // 2,
+        )
+
+    def _round_trips(self) -> list[tuple[int, int, int]]:
+        """(length, offset, moment in the middle) of each, as many as there was time for."""
         self._request.value = 0
         self._answer[1] = 0
         arguments = [
@@ -100,14 +117,7 @@ class Clock:
             middle = (sent + received) // 2
             trips.append((received - sent, middle - self._answer[0], middle))
         driver.check(driver.cuStreamSynchronize(self.stream), "cuStreamSynchronize")
-        if len(trips) < _N_BEST:
-            raise driver.DriverError(0, "ping", "the device does not answer the clock ping")
-        best = sorted(trips)[:_N_BEST]
-        return Alignment(
-            host_ns=trips[-1][2],
-            offset_ns=round(median(offset for _, offset, _ in best)),
-            error_ns=best[0][0] // 2,
-        )
+        return trips
 
     def launch_empty(self, stream: Any) -> None:
         """A kernel that does nothing, on any stream."""
