@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from poolbench.backends.cuda import driver
+from poolbench.backends.cuda.burst import bursts
 from poolbench.backends.cuda.calls import DriverCalls
 from poolbench.backends.cuda.clock import Alignment, fresh_stamps
 from poolbench.backends.cuda.device import STICKY, Device
@@ -217,6 +218,8 @@ class Run:
         assert program is not None
         ranges = self._device.ranges
         calls = ranges.calls(plan, program.calls())
+        if not (self._is_traced or plan.pace_ns or ranges.are_marked):
+            calls = bursts(self._device.issuer, program, calls)
         traced: list[TracedCall] = []
         if self._is_traced:
             self._first = clock.align()
