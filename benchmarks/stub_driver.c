@@ -308,23 +308,49 @@ int cuFuncSetAttribute(struct object* function, int attribute, int value) {
   return SUCCESS;
 }
 
-static void stamp(const char* name, void** arguments) {
-  static const char* stamping[] = {"spin", "touch", "compute", "fill", "check"};
-  for (size_t i = 0; i < sizeof stamping / sizeof *stamping; ++i) {
-    u64* row = strcmp(name, stamping[i]) ? NULL : *(u64**)arguments[0];
-    if (row) {
-      row[0] = now();
-      row[1] = row[0] + 1;
-    }
+// poolbench's kernels: what follows the stamp, x an address, d a number, u one of 32 bits.
+static const struct { const char *name, *arguments; } known[] = {
+    {"spin", "d"},
+    {"compute", "xd"},
+    {"fill", "xdd"},
+    {"check", "xddx"},
+    {"touch", "xuuxdxdxdxdxdxdxdxdxdxdxdxdxdxdxdxd"},
+};
+
+static const char* arguments_of(const char* name) {
+  for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
+    if (!strcmp(name, known[i].name)) return known[i].arguments;
+  return NULL;
+}
+
+static void show(char* text, size_t room, const char* arguments, void** values) {
+  *text = 0;
+  for (; arguments && *arguments; ++arguments) {
+    const void* value = *++values;
+    const char* format = *arguments == 'x' ? " %#lx" : " %lu";
+    const u64 number = *arguments == 'u' ? *(const uint32_t*)value : *(const u64*)value;
+    const int n = snprintf(text, room, format, number);
+    text += n;
+    room -= (size_t)n;
   }
+}
+
+static void stamp(u64* row) {
+  if (!row) return;
+  row[0] = now();
+  row[1] = row[0] + 1;
 }
 
 int cuLaunchKernel(struct object* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                    unsigned by, unsigned bz, unsigned shared, handle stream, void** arguments,
                    void** extra) {
   (void)extra;
-  NOTE(" %s %u %u %u %u %u %u %u %p", function->name, gx, gy, gz, bx, by, bz, shared, stream);
-  if (arguments) stamp(function->name, arguments);
+  const char* kinds = log_file || arguments ? arguments_of(function->name) : NULL;
+  char text[2048];
+  *text = 0;
+  if (log_file) show(text, sizeof text, kinds, arguments);
+  NOTE(" %s %u %u %u %u %u %u %u %p%s", function->name, gx, gy, gz, bx, by, bz, shared, stream, text);
+  if (kinds) stamp(*(u64**)arguments[0]);
   return SUCCESS;
 }
 

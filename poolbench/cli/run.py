@@ -133,7 +133,7 @@ def run(
         typer.Option(
             "--export",
             metavar="FILE",
-            help="With --plan, of one case: write its steps as JSON, for programs that replay them.",
+            help="With --plan, of one case: write its steps as JSON, to be replayed.",
         ),
     ] = None,
     wide: Annotated[

@@ -1,7 +1,7 @@
 """A plan as JSON, for programs that replay it; the format is described in `docs/plan-format.md`.
 
-Pure.  Indices, bytes and nanoseconds, as in the plan.  What depends on the device (how many blocks a
-share of it is, how many rounds of `compute`) is left to the replayer.
+Pure.  Indices, bytes and nanoseconds, as in the plan.  What depends on the device (how many blocks
+a share of it is, how many rounds of `compute`) is left to the replayer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from poolbench import __version__
 from poolbench.domain import AttributeSet, row_name
 from poolbench.plan.plan import Plan
-from poolbench.plan.steps import Step, Work
+from poolbench.plan.steps import Launch, Step, Work
 
 FORMAT = "poolbench-plan"
 VERSION = 1
@@ -89,8 +89,8 @@ def _value(thing: Any) -> Any:
     """Dataclasses as objects; a kernel's work carries its name."""
     if is_dataclass(thing):
         made = {field.name: _value(getattr(thing, field.name)) for field in fields(thing)}
-        if "work" in made:
-            made["work"] = {"of": _name(thing.work), **_value(thing.work)}  # type: ignore[attr-defined]
+        if isinstance(thing, Launch):
+            made["work"] = {"of": _name(thing.work), **made["work"]}
         return made
     if isinstance(thing, Enum):
         return thing.value
