@@ -2,7 +2,7 @@
 
 Makes `stub_driver.c` and `replay.cpp`, and runs a plan through either.  What comes of it is which
 calls they make, and what the host spends around calls that cost so long: never a measurement of a
-GPU.  `python benchmarks/stub.py PLAN.pickle LOOP N` is the process that stands for poolbench.
+GPU.  `python benchmarks/stub.py PLAN.pickle LOOP PASS` is the process that stands for poolbench.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from poolbench.domain import Pass
 from poolbench.plan.plan import Plan
 
 HERE = Path(__file__).parent
+IS_STUB = "STUB_CUDA"
+"""Set where the driver is the stub."""
 
 
 def why_not() -> str:
@@ -82,6 +84,7 @@ def environment(folder: Path | None = None, **more: str) -> dict[str, str]:
     made = {**os.environ, "PYTHONPATH": str(HERE.parent), **more}
     if folder is not None:
         made["LD_LIBRARY_PATH"] = str(folder)
+        made[IS_STUB] = "1"
     library = nvrtc_library()
     if library is not None:
         made["NVRTC"] = str(library)
@@ -96,9 +99,11 @@ def run_replayer(replayer: Path, plan: Path, env: dict[str, str]) -> dict[str, A
     return answer
 
 
-def run_poolbench(plan: Path, loop: str, env: dict[str, str], n: int = 1) -> dict[str, Any]:
-    """`plan` is a pickled `Plan`; the last of `n` runs counts."""
-    command = [sys.executable, __file__, str(plan), loop, str(n)]
+def run_poolbench(
+    plan: Path, loop: str, env: dict[str, str], measured: str = "timed"
+) -> dict[str, Any]:
+    """`plan` is a pickled `Plan`."""
+    command = [sys.executable, __file__, str(plan), loop, measured]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.strip()[-2000:])
@@ -106,19 +111,37 @@ def run_poolbench(plan: Path, loop: str, env: dict[str, str], n: int = 1) -> dic
     return answer
 
 
-def main(path: str, loop: str, n: int) -> None:
-    """In a process whose driver is the stub: its device clock is the host's."""
+def where(env: dict[str, str]) -> dict[str, Any]:
+    """The machine and its GPU, as poolbench's results have it."""
+    program = (
+        "import json; from dataclasses import asdict; "
+        "from poolbench.backends.cuda.runner import Runner; "
+        "print(json.dumps(asdict(Runner(0).environment())))"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def _without_pings() -> None:
+    """The device clock of the stub, which answers no ping, is the host's."""
     from poolbench.backends.cuda.clock import Alignment, Clock
-    from poolbench.backends.cuda.runner import Runner
 
     def same(_: Clock) -> Alignment:
         return Alignment(host_ns=time.perf_counter_ns(), offset_ns=0, error_ns=0)
 
     Clock.align = same  # type: ignore[method-assign]
+
+
+def main(path: str, loop: str, measured: str) -> None:
+    from poolbench.backends.cuda.runner import Runner
+
+    if os.environ.get(IS_STUB):
+        _without_pings()
     plan: Plan = pickle.loads(Path(path).read_bytes())
     runner = Runner(0, loop=loop)
-    for repetition in range(n):
-        trace = runner.run(plan, measured=Pass.TIMED, repetition=repetition)
+    trace = runner.run(plan, measured=Pass(measured), repetition=0)
     answer = {
         "status": trace.status.value,
         "reason": trace.reason,
@@ -135,4 +158,4 @@ def main(path: str, loop: str, n: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(*sys.argv[1:4])
