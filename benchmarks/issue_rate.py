@@ -1,11 +1,11 @@
-"""What poolbench's own issuing costs: the host time of its timed pass over that of a C++ program.
+"""What poolbench's own issuing costs: host time of its timed pass over that of a C++ program.
 
     python benchmarks/issue_rate.py             on a GPU; writes results/h200-580/issue-rate.json
-    python benchmarks/issue_rate.py --stub NS   against a driver whose calls take NS ns and do nothing
+    python benchmarks/issue_rate.py --stub NS   against a driver whose calls only take NS ns
 
 Plans of 10,000 steps and more, which C++ (`replay.cpp`) and poolbench issue in turn, in one run:
-`host_ratio` is the median of poolbench's host time over C++'s, `makespan_ratio` the same of the time
-between the events around the steps.  The traced pass is held to the timed one likewise.  With
+`host_ratio` is the median of poolbench's host time over C++'s, `makespan_ratio` the same of the
+time between the events around the steps.  The traced pass is held to the timed one likewise.  With
 `--stub` nothing is written: what it prints is no measurement of a GPU.
 """
 
@@ -23,12 +23,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import stub
+import workloads
 
-from poolbench.domain import COMBINATIONS, Case
 from poolbench.export.plan import to_json
-from poolbench.plan.build import build_plan
 from poolbench.plan.plan import Plan
-from poolbench.scenario.load import load_text
 
 ROOT = Path(__file__).parents[1]
 TARGETS = {"host_ratio": 1.10, "makespan_ratio": 1.03}
@@ -51,22 +49,18 @@ ROUNDS = {
 }
 
 
-def text_of(name: str, n_steps: int) -> str:
-    """`recorded` has no loop: every step stands in the file, as an import writes it."""
-    if name == "recorded":
-        return HEAD + "".join(
-            f"  - {{alloc: w{k}, size: {512 + k * 37 % 4096}KiB, stream: s{k % 4}}}\n"
-            f"  - {{kernel: spin, duration: {1 + k % 5}us, writes: [w{k}], stream: s{k % 4}}}\n"
-            f"  - {{free: w{k}, stream: s{k % 4}}}\n"
-            for k in range(n_steps // 3 + 1)
-        )
-    steps = "".join(f"\n      - {step}" for step in ROUNDS[name])
-    return f"{HEAD}  - repeat: {n_steps // 2}\n    index: i\n    steps:{steps}\n"
+def recipe(steps: tuple[str, ...], n_rounds: int) -> Plan:
+    """The plan of a scenario that repeats `steps`."""
+    body = "".join(f"\n      - {step}" for step in steps)
+    text = f"{HEAD}  - repeat: {n_rounds}\n    index: i\n    steps:{body}\n"
+    return workloads.plan_of(text, Path())
 
 
-def plan_of(text: str) -> Plan:
-    scenario = load_text(text, file="rate.yaml", folder=Path(), default_name="rate")
-    return build_plan(scenario, Case(scenario="rate", row=COMBINATIONS[-1]))
+def plan_of(name: str, n_steps: int, folder: Path) -> Plan:
+    if name != "recorded":
+        return recipe(ROUNDS[name], n_steps // 2)
+    workloads.write_recording(folder, n_steps)
+    return workloads.plan_of(workloads.text_of(N_ITERATIONS), folder)
 
 
 def steady(answer: dict[str, Any], what: str) -> float:
@@ -162,7 +156,7 @@ def main() -> None:
         replayer = stub.build_replayer(folder)
         plans = {}
         for plan_name in (*ROUNDS, "recorded"):
-            plan = plan_of(text_of(plan_name, chosen.steps))
+            plan = plan_of(plan_name, chosen.steps, folder)
             plans[plan_name] = compare(plan, replayer, folder, env, tuple(chosen.loops.split(",")))
             for loop, found in plans[plan_name].items():
                 ours, theirs = found["host_ns_per_step"]

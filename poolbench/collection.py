@@ -1,7 +1,7 @@
 """Python's garbage collector, kept away from where it finds nothing.
 
-It looks through all objects again and again while millions of them are made, which takes a fourth of
-the time; values without cycles go by their reference counts.
+It looks through all objects again and again while millions of them are made, a fourth of the time;
+values without cycles go by their reference counts.
 """
 
 from __future__ import annotations
