@@ -99,6 +99,8 @@ class Runner:
             }.get(fault.code, Status.ERROR)
             ending.reason = f"outside the steps: {fault}"
             ending.is_fatal |= fault.code in STICKY
+        except RuntimeError as fault:  # cuda-python: this driver is too old for a call
+            ending.status, ending.reason = Status.UNSUPPORTED, str(fault)
         self._device.is_dead |= ending.is_fatal
         steps = run.finish()
         if steps is not None:
