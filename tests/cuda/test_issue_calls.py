@@ -5,7 +5,6 @@ Against `benchmarks/stub_driver.c`, which notes calls and does nothing; needs no
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import pickle
 import re
@@ -18,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from poolbench.backends.cuda.burst import Burst, Issuer, NoCompiler, bursts
-from poolbench.backends.cuda.program import Live
+from poolbench.backends.cuda.burst import Burst, Issuer, NoCompiler, bursts, shared_live
 from poolbench.domain import Baseline, CopyKind, Issue, MemoryKind, OnOom, Row
 from poolbench.export.plan import to_json
 from poolbench.plan import steps as st
@@ -249,15 +247,14 @@ def test_what_waits_opens_the_latches_first(kind: Issue) -> None:
         st.SyncDevice(),
     ]
     plan = make_plan(steps, row=row("111"), n_events=1, issue=kind)
-    words = (ctypes.c_uint64 * 1)()
+    issuer = Issuer(library=SimpleNamespace(burst=None))
     program: Any = SimpleNamespace(
         plan=plan,
         streams=[1, 2],
         events=[3],
         is_ahead=kind is Issue.AHEAD,
-        live=Live(words=words, pointers=words),
+        live=shared_live(issuer, [0]),
     )
-    issuer = Issuer(library=SimpleNamespace(burst=None))
     calls = [(k, partial(_never, k)) for k in range(plan.n_steps)]
     made = bursts(issuer, program, calls)
     assert made[0][0] == 0
@@ -270,13 +267,14 @@ def _never(k: int) -> tuple[int]:
 
 
 def test_the_loop_is_chosen_visibly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a compiler it is Python's, and says why; demanded, it is a fault."""
+    """It is Python's unless asked for; without a compiler `auto` says so and `compiled` fails."""
     monkeypatch.setenv("CC", "no-such-compiler")
     monkeypatch.delenv("POOLBENCH_ISSUE_LOOP", raising=False)
+    assert Issuer.make().text == "python"
+    monkeypatch.setenv("POOLBENCH_ISSUE_LOOP", "auto")
     assert Issuer.make().text == "python (no C compiler)"
-    assert Issuer.make("python").text == "python (as asked)"
     with pytest.raises(NoCompiler, match="no C compiler"):
         Issuer.make("compiled")
     monkeypatch.setenv("POOLBENCH_ISSUE_LOOP", "fast")
-    with pytest.raises(NoCompiler, match="compiled or python"):
+    with pytest.raises(NoCompiler, match="python, compiled, auto"):
         Issuer.make()

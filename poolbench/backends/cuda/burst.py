@@ -1,9 +1,9 @@
-"""Rows of steps that go to the driver from a compiled loop, where there is a C compiler.
+"""Rows of steps that go to the driver from a compiled loop, where that is asked for.
 
 From Python each driver call costs a few tenths of a microsecond beside its own time.  `burst.c`
 makes the same calls with the same arguments without that.  Steps that need more than one driver
 call (latches, streams that steps create) stay in Python, between two bursts, and so does what is
-done about a failed allocation.  Without a compiler everything is issued from Python.
+done about a failed allocation.  It is compiled once a worker and needs a C compiler.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import ctypes
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from poolbench.backends.cuda import driver
 from poolbench.backends.cuda.issue import StepFailed
-from poolbench.backends.cuda.program import Call, Program
+from poolbench.backends.cuda.program import Call, Live, Program
 from poolbench.domain import AttributeSet, Baseline, CopyKind
 from poolbench.plan import steps as st
 
@@ -39,6 +39,14 @@ class Loop(StrEnum):
 
     COMPILED = "compiled"
     PYTHON = "python"
+
+
+class Choice(StrEnum):
+    """What can be asked for; `AUTO` is the compiled loop if there is a compiler."""
+
+    PYTHON = "python"
+    COMPILED = "compiled"
+    AUTO = "auto"
 
 
 class Kind(IntEnum):
@@ -129,19 +137,19 @@ class Issuer:
 
     @classmethod
     def make(cls, wanted: str | None = None) -> Self:
-        """`wanted`: a `Loop`, by default that of the environment, else what can be had.
+        """`wanted`: a `Choice`, by default that of the environment, else Python's loop.
 
         Raises `NoCompiler` if the compiled loop is demanded and cannot be made.
         """
-        wanted = wanted or os.environ.get(VARIABLE) or None
-        if wanted == Loop.PYTHON:
-            return cls(why="as asked")
-        if wanted not in (None, Loop.COMPILED):
-            raise NoCompiler(f"{VARIABLE} is {wanted!r}; it can be {' or '.join(Loop)}")
+        wanted = wanted or os.environ.get(VARIABLE) or Choice.PYTHON
+        if wanted not in tuple(Choice):
+            raise NoCompiler(f"{VARIABLE} is {wanted!r}; it can be {', '.join(Choice)}")
+        if wanted == Choice.PYTHON:
+            return cls()
         try:
             library = _compiled()
         except NoCompiler as fault:
-            if wanted is not None:
+            if wanted == Choice.COMPILED:
                 raise
             return cls(why=str(fault))
         entries = (ctypes.c_void_p * len(Kind))()
@@ -173,6 +181,39 @@ def _compiled() -> Any:
     return library
 
 
+class Blocks(MutableSequence[Any]):
+    """`Live.pointers` in words that `burst.c` and Python's calls share.  From Python it is slower
+    than a list, and what the bindings are given is a number that they have to turn into an address:
+    for the compiled loop alone."""
+
+    def __init__(self, addresses: Sequence[int]) -> None:
+        self.words = (ctypes.c_uint64 * max(1, len(addresses)))(*addresses)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.words[index]
+
+    def __setitem__(self, index: Any, pointer: Any) -> None:
+        self.words[index] = int(pointer)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("a plan has as many buffers as it has")
+
+    def insert(self, index: int, value: Any) -> None:
+        raise TypeError("a plan has as many buffers as it has")
+
+
+def shared_live(issuer: Issuer, lasting: Sequence[int]) -> Live | None:
+    """What a program needs so that bursts can be made of its steps; `None` for Python's loop.
+    `lasting` is that of the program."""
+    if issuer.library is None:
+        return None
+    words = (ctypes.c_uint64 * max(1, len(lasting)))(*lasting)
+    return Live(words=words, pointers=Blocks(lasting))
+
+
 class Burst:
     """Consecutive steps, issued by one call.  Called, it returns success or raises `StepFailed` or
     `AllocationFailed`."""
@@ -186,10 +227,12 @@ class Burst:
             row[: len(op)] = op
         self._code = ctypes.c_int(0)
         live, n = program.live, len(ops)
+        blocks = live.pointers
+        assert isinstance(blocks, Blocks)
         self._call = issuer.library.burst
         self._n = n
         self._first = (issuer.entries, ctypes.c_void_p(self._words.ctypes.data))
-        self._last = (ctypes.c_size_t(n), live.words, live.pointers, ctypes.byref(self._code))
+        self._last = (ctypes.c_size_t(n), live.words, blocks.words, ctypes.byref(self._code))
 
     def __call__(self) -> Sequence[Any]:
         at = 0
@@ -212,7 +255,8 @@ Op = tuple[int, ...]
 def bursts(
     issuer: Issuer, program: Program, calls: Sequence[tuple[int, Call]]
 ) -> list[tuple[int, Call]]:
-    """`calls` with every row of steps that `burst.c` can issue in the place of their calls.
+    """`calls` with every row of steps that `burst.c` can issue in the place of their calls; the
+    program's `live` is `shared_live`.
 
     A burst stands at its first step's index.
     """

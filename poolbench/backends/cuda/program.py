@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
@@ -42,13 +42,13 @@ class AllocationFailed(Exception):
 class Live:
     """What changes while a plan is being issued.
 
-    `words[b]` holds buffer `b`'s address where kernels read it, `pointers[b]` the same while the
-    buffer is alive, 0 afterwards; both are arrays of 64-bit words that C can use as well.
-    `failures` counts failed attempts by step.
+    `words[b]` holds buffer `b`'s address where kernels read it, `pointers[b]` the same as the
+    driver's object while the buffer is alive, 0 afterwards.  `failures` counts failed attempts by
+    step.
     """
 
     words: Any
-    pointers: Any
+    pointers: MutableSequence[Any]
     failures: dict[int, int] = field(default_factory=dict)
     first_row: int = 0
 
@@ -89,8 +89,7 @@ class Program:
             k for k, step in enumerate(plan.steps) if isinstance(step, st.Check)
         )
         n = max(1, len(plan.buffers))
-        array = ctypes.c_uint64 * n
-        self.live = live or Live(words=array(*lasting), pointers=array(*lasting))
+        self.live = live or Live(words=(ctypes.c_uint64 * n)(*lasting), pointers=list(lasting))
         self.graphs: Sequence[Any] = ()
         base = ctypes.addressof(self.live.words)
         self._address_of = [base + 8 * index for index in range(n)]
@@ -251,7 +250,9 @@ class Program:
             result = attempt()
             if result[0]:
                 return self.recover(k, int(result[0]))
-            words[buffer] = pointers[buffer] = int(result[1])
+            pointer = result[1]
+            pointers[buffer] = pointer
+            words[buffer] = int(pointer)
             return result
 
         return alloc
@@ -263,8 +264,8 @@ class Program:
         if not result[0]:
             step = self.plan.steps[k]
             assert isinstance(step, st.Alloc)
-            live = self.live
-            live.words[step.buffer] = live.pointers[step.buffer] = int(result[1])
+            self.live.pointers[step.buffer] = result[1]
+            self.live.words[step.buffer] = int(result[1])
         return result
 
     def _retry(self, k: int, attempt: Call, code: int) -> Sequence[Any]:
