@@ -199,10 +199,10 @@ class Blocks(MutableSequence[Any]):
         self.words[index] = int(pointer)
 
     def __delitem__(self, index: Any) -> None:
-        raise TypeError("a plan has as many buffers as it has")
+        raise TypeError(f"buffer {index} stays: a plan has as many as it has")
 
     def insert(self, index: int, value: Any) -> None:
-        raise TypeError("a plan has as many buffers as it has")
+        raise TypeError(f"no room for {value} at {index}: a plan has as many buffers as it has")
 
 
 def shared_live(issuer: Issuer, lasting: Sequence[int]) -> Live | None:
