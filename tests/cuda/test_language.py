@@ -255,9 +255,9 @@ steps:
           - {kernel: spin, duration: 300us, reads: [x], writes: [z], stream: b}
           - {free: z, stream: b}
           - {record: f, stream: b}
-          - {memset: x, value: 3, stream: a}
+          - {memset: v, value: 3, stream: a}
           - {callback: 20us, stream: a}
-          - {kernel: spin, duration: 300us, writes: [x], stream: a}
+          - {kernel: spin, duration: 300us, reads: [x], stream: a}
           - {wait: f, stream: a}
           - {free: x, stream: a}
       - {alloc: y, size: 32MiB, stream: c, label: y}

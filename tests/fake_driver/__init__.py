@@ -27,8 +27,8 @@ def why_not() -> str:
 
 
 def build(folder: Path) -> None:
-    """Puts `libcuda.so.1` into `folder`; a process that starts with `LD_LIBRARY_PATH` pointing there
-    has it for its driver."""
+    """Puts `libcuda.so.1` into `folder`: the driver of a process that starts with `LD_LIBRARY_PATH`
+    pointing there."""
     headers = header_folder()
     assert headers is not None
     subprocess.run(

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #undef cuMemAlloc
 #undef cuMemFree
@@ -192,8 +193,10 @@ static void *answer_pings(void *argument) {
   uint64_t deadline = now() + ping.limit;
   free(argument);
   for (uint32_t number = 1; number <= ping.n; number++) {
-    while (*ping.request != number)
+    while (*ping.request != number) {
       if (now() > deadline) return NULL;
+      usleep(2); /* who sleeps is woken at once, also where there are fewer cores than threads */
+    }
     ping.answer[0] = now();
     __sync_synchronize();
     ping.answer[1] = number;
@@ -541,6 +544,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **address, int version, cu
   if (status) *status = *address ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
-CUresult cuGetProcAddress(const char *symbol, void **address, int version, cuuint64_t flags) {
-  return cuGetProcAddress_v2(symbol, address, version, flags, NULL);
+CUresult cuGetProcAddress(const char *symbol, void **address, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *status) {
+  return cuGetProcAddress_v2(symbol, address, version, flags, status);
 }

@@ -7,6 +7,8 @@ loop; everything else goes through `check`.  Importing this module needs the pac
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from cuda.bindings import driver as _driver
@@ -24,7 +26,6 @@ cuGraphDestroy = _driver.cuGraphDestroy  # noqa: N816
 cuGraphExecDestroy = _driver.cuGraphExecDestroy  # noqa: N816
 cuGraphLaunch = _driver.cuGraphLaunch  # noqa: N816
 cuGraphUpload = _driver.cuGraphUpload  # noqa: N816
-cuLaunchHostFunc = _driver.cuLaunchHostFunc  # noqa: N816
 cuLaunchKernel = _driver.cuLaunchKernel  # noqa: N816
 cuMemAlloc = _driver.cuMemAlloc  # noqa: N816
 cuMemAllocFromPoolAsync = _driver.cuMemAllocFromPoolAsync  # noqa: N816
@@ -246,15 +247,26 @@ def graph_marks(device: Any) -> tuple[int, int]:
     return reserved, used
 
 
-def sleeping_function() -> tuple[Any, int]:
-    """(a host function that sleeps for as many microseconds as its argument says, its address).
+@cache
+def _host_functions() -> tuple[Callable[[int, int, int], int], int]:
+    """(`cuLaunchHostFunc`, address of the C library's `usleep`)."""
+    found = _driver.cuGetProcAddress(b"cuLaunchHostFunc", 12000, 0)
+    address, _ = check(found, "cuGetProcAddress")
+    launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
+    assert sleep is not None
+    return launch(int(address)), sleep
 
-    The C library's `usleep`: it takes one number in the place of the pointer, and no lock of ours,
-    so that the thread of the driver that calls it is not kept waiting by the issuing loop.
+
+def sleep_in_stream(stream: int, duration_us: int) -> tuple[int]:
+    """A host function that sleeps, in a stream given as a number.
+
+    Not through `cuda.bindings`: what it wraps around a host function takes the interpreter's lock,
+    so that the function would keep the issuing loop waiting, and lives for one call only, which a
+    graph makes many of.  `usleep` takes its one number in the place of the pointer.
     """
-    address = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p).value
-    assert address is not None
-    return _driver.CUhostFn(address), address
+    launch, sleep = _host_functions()
+    return (launch(stream, sleep, duration_us),)
 
 
 def compile_cuda(source: str, name: str, architecture: str) -> bytes:

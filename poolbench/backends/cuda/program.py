@@ -328,11 +328,9 @@ class Program:
         return self._on(step.stream, lambda s: lambda: fill(pointers[buffer], value, size, s))
 
     def _callback(self, step: st.Callback) -> Call:
-        """`usleep` takes whole microseconds."""
-        function, _ = driver.sleeping_function()
+        """In whole microseconds."""
         duration_us = round(step.duration_ns / 1000)
-        call = driver.cuLaunchHostFunc
-        return self._on(step.stream, lambda s: partial(call, s, function, duration_us))
+        return self._on(step.stream, lambda s: partial(driver.sleep_in_stream, int(s), duration_us))
 
     # --- host -------------------------------------------------------------------------------
 
