@@ -75,6 +75,7 @@ class Circumstances:
 
     backend_reason: str
     command: tuple[str, ...]
+    shard: tuple[int, int] | None = None
 
 
 def conduct(
@@ -285,6 +286,7 @@ class _Ledger:
             sm_mhz=tuple(self._sm_mhz),
             set_aside=tuple(sorted(self._set_aside)),
             recorded_us=_recorded_us(scenario),
+            shard=self._circumstances.shard,
         )
 
     def _n_timed(self) -> int:

@@ -13,6 +13,7 @@ from poolbench.cli.fuzz import fuzz
 from poolbench.cli.group import Commands
 from poolbench.cli.importing import import_file
 from poolbench.cli.look import advise, compare, export, open_report
+from poolbench.cli.merge import merge
 from poolbench.cli.probe import probe
 from poolbench.cli.run import run
 from poolbench.cli.show import show
@@ -58,7 +59,7 @@ def poolbench(
     """
 
 
-for command in (run, check, schema, show, advise, export, compare):
+for command in (run, check, schema, show, advise, export, compare, merge):
     app.command()(command)
 app.command("import")(import_file)
 app.command("open")(open_report)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +27,9 @@ from poolbench.cli.session import (
     measure_all,
 )
 from poolbench.errors import BadUsage, ExitCode
+
+if TYPE_CHECKING:
+    from poolbench.prepare import Experiment
 
 
 def run(
@@ -139,6 +142,23 @@ def run(
     wide: Annotated[
         bool, typer.Option("--wide", help="One table, however wide; do not fold it.")
     ] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Only the I-th of N parts of the sweep; `poolbench merge` puts them together.",
+        ),
+    ] = None,
+    devices: Annotated[
+        str | None,
+        typer.Option(metavar="0,1,...", help="Spread the sweep over these GPUs of this host."),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="dask://ADDRESS", help="Spread the sweep over the workers of a Dask cluster."
+        ),
+    ] = None,
     run_limit: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="Longest single run on the GPU.")
     ] = 60.0,
@@ -158,6 +178,9 @@ def run(
         set_values = without_limit(set_values, axis_values)
     loaded = load_all(scenarios)
     experiments = prepare(loaded.scenarios, rows=rows, sets=set_values, axes=axis_values, seed=seed)
+    part = None
+    if shard is not None:
+        part, experiments = _shard(shard, experiments)
     if loaded.warnings:
         report_problems(loaded.warnings, loaded.texts)
     if plan:
@@ -185,8 +208,13 @@ def run(
         report=report,
         command=("poolbench", *sys.argv[1:]),
         is_wide=wide,
+        shard=part,
     )
-    if find_limit:
+    if on is not None or devices is not None:
+        code = _spread(session, on=on, devices=devices, find_limit=find_limit)
+    elif not experiments:
+        code = ExitCode.DONE
+    elif find_limit:
         from poolbench.cli.limits import find_all
 
         code = find_all(session)
@@ -194,3 +222,26 @@ def run(
         code = measure_all(session)
     if code is not ExitCode.DONE:
         raise typer.Exit(int(code))
+
+
+def _shard(
+    text: str, experiments: tuple[Experiment, ...]
+) -> tuple[tuple[int, int], tuple[Experiment, ...]]:
+    """Of a sweep with fewer parts than shards, some shards have nothing to do."""
+    from poolbench.fleet.parts import of_shard, parts_of, read_shard
+
+    shard = read_shard(text)
+    mine = of_shard(experiments, shard)
+    if not mine:
+        n_parts = sum(len(parts_of(one)) for one in experiments)
+        typer.echo(f"shard {shard} has nothing to do: there are {n_parts} parts", err=True)
+    return (shard.index, shard.of), mine
+
+
+def _spread(session: Session, *, on: str | None, devices: str | None, find_limit: bool) -> ExitCode:
+    from poolbench.cli.fleet import measure_on
+    from poolbench.errors import BadUsage
+
+    if find_limit or session.shard is not None or (on is not None and devices is not None):
+        raise BadUsage("--on, --devices, --shard and --find-limit do not go together")
+    return measure_on(session, on=on, devices=devices)

@@ -3,6 +3,7 @@ as soon as it is there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
@@ -43,6 +44,7 @@ class Session:
     report: Path | None
     command: tuple[str, ...]
     is_wide: bool
+    shard: tuple[int, int] | None = None
 
 
 def measure_all(session: Session) -> ExitCode:
@@ -55,8 +57,8 @@ def measure_all(session: Session) -> ExitCode:
     base = session.output or fresh_directory(DEFAULT_OUTPUT, datetime.now)
     for experiment in session.experiments:
         refuse_used(base / experiment.scenario.name)
-    _refuse_unwritable("--csv", session.csv)
-    _refuse_unwritable("--report", session.report)
+    refuse_unwritable("--csv", session.csv)
+    refuse_unwritable("--report", session.report)
     if session.report is not None:
         from poolbench.report.write import require
 
@@ -76,7 +78,7 @@ def measure_all(session: Session) -> ExitCode:
     finally:
         backend.close()
     print_legend(for_data(), records)
-    _write_report(session, base, records)
+    _write_report(session, [(base / one.scenario, one) for one in records])
     return code
 
 
@@ -95,7 +97,7 @@ def _each(
     from poolbench.render.run import print_run
 
     console = for_data()
-    effort = _effort(session, is_measured=backend.kind.is_measured)
+    effort = effort_of(session, is_measured=backend.kind.is_measured)
     codes: list[ExitCode] = []
     for experiment in session.experiments:
         name, n_cases = experiment.scenario.name, len(experiment.plans)
@@ -108,7 +110,9 @@ def _each(
                     backend,
                     directory=base / name,
                     effort=effort,
-                    circumstances=Circumstances(backend_reason=reason, command=session.command),
+                    circumstances=Circumstances(
+                        backend_reason=reason, command=session.command, shard=session.shard
+                    ),
                     on_progress=on_progress,
                 )
         except DeviceFailed as failed:
@@ -134,7 +138,29 @@ def _each(
     return worst(codes)
 
 
-def _effort(session: Session, *, is_measured: bool) -> Effort:
+def print_all(session: Session, records: Sequence[tuple[Path, RunRecord]]) -> list[ExitCode]:
+    """Runs that are there already, printed like those that have just ended; what each comes to."""
+    from poolbench.analysis.answer import answer
+    from poolbench.experiment import exit_code_of
+    from poolbench.render.console import for_data, line
+    from poolbench.render.run import print_legend, print_run
+
+    console = for_data()
+    for index, (directory, record) in enumerate(records):
+        if index:
+            line(console)
+        sentences = answer(record)
+        print_run(
+            console, record, sentences=sentences, directory=directory, is_wide=session.is_wide
+        )
+    plain = [record for _, record in records]
+    print_legend(console, plain)
+    _write_csv(session, plain)
+    _write_report(session, records)
+    return [exit_code_of(record) for record in plain]
+
+
+def effort_of(session: Session, *, is_measured: bool) -> Effort:
     from poolbench.experiment import Effort
 
     repeats, warmup = session.repeats, session.warmup
@@ -151,7 +177,7 @@ def _effort(session: Session, *, is_measured: bool) -> Effort:
     )
 
 
-def _refuse_unwritable(option: str, path: Path | None) -> None:
+def refuse_unwritable(option: str, path: Path | None) -> None:
     """A run may take minutes: say before it that its file has nowhere to go."""
     from poolbench.errors import BadUsage
 
@@ -163,13 +189,13 @@ def _refuse_unwritable(option: str, path: Path | None) -> None:
         raise BadUsage(f"{option} {path}: there is no directory {path.parent}")
 
 
-def _write_report(session: Session, base: Path, records: list[RunRecord]) -> None:
+def _write_report(session: Session, records: Sequence[tuple[Path, RunRecord]]) -> None:
     if session.report is None:
         return
     from poolbench.report.write import write
     from poolbench.results.kept import Kept
 
-    write([Kept(record=one, directory=base / one.scenario) for one in records], session.report)
+    write([Kept(record=one, directory=where) for where, one in records], session.report)
 
 
 def _write_csv(session: Session, records: list[RunRecord]) -> None:

@@ -93,6 +93,11 @@ def floors_text(environment: Environment) -> str:
 
 def effort_text(record: RunRecord) -> str:
     parts = [_times(record.repeats, "timed repetition")]
+    if record.shard is not None:
+        index, of = record.shard
+        parts.insert(0, f"part {index} of {of}")
+    if record.parts:
+        parts.insert(0, f"put together from {_times(len(record.parts), 'run')}")
     if record.warmup:
         settled = "" if record.is_settled is not False else " (times had not settled)"
         parts.append(_times(record.warmup, "warm-up") + settled)

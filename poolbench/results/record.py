@@ -23,6 +23,23 @@ PREDICTED = "Predicted, not measured:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartRecord:
+    """One of the runs that a record was put together from: when and where, and how it went there.
+
+    `shard` is (index, of) where the command line said so.
+    """
+
+    shard: tuple[int, int] | None
+    started: str
+    n_cases: int
+    repeats: int
+    before: Environment
+    after: Environment | None
+    throttled: tuple[int, ...] = ()
+    set_aside: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """`backend_reason` says why this backend was taken.  `before` and `after` are the environment
     at both ends; `after` is `None` while the run goes on or where it was cut short.  `cases` are in
@@ -57,6 +74,11 @@ class RunRecord:
 
     recorded_us: float | None = None
     """Makespan of the program that the steps were recorded from, where it is known."""
+
+    shard: tuple[int, int] | None = None
+    """(index, of): this run is a part of a sweep."""
+    parts: tuple[PartRecord, ...] = ()
+    """Where the record was put together: from what.  Then `before` is that of the first part."""
 
     @property
     def is_predicted(self) -> bool:

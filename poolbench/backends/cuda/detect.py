@@ -35,6 +35,18 @@ def why_unusable(ordinal: int = 0) -> str | None:
     return None
 
 
+def device_count() -> int:
+    """How many GPUs the driver shows; 0 without packages or driver."""
+    if not _has_bindings():
+        return 0
+    from poolbench.backends.cuda import driver
+
+    try:
+        return driver.device_count()
+    except (driver.DriverError, RuntimeError):
+        return 0
+
+
 Fact = tuple[str, str, bool, str]
 """(what was looked at, what was found, whether that is fine, what to do)."""
 
