@@ -52,6 +52,8 @@ compiled: $(DEV)
 	$(PY) scripts/compile_model.py
 
 bench: $(INSTALLED)
+	$(PY) benchmarks/start_speed.py
+	$(PY) benchmarks/load_speed.py
 	$(PY) benchmarks/model_speed.py
 
 schema: $(INSTALLED)

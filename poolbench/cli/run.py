@@ -26,7 +26,7 @@ from poolbench.cli.session import (
     Session,
     measure_all,
 )
-from poolbench.errors import ExitCode
+from poolbench.errors import BadUsage, ExitCode
 
 if TYPE_CHECKING:
     from poolbench.prepare import Experiment
@@ -131,6 +131,14 @@ def run(
     plan: Annotated[
         bool, typer.Option("--plan", help="Print the cases and their steps; run nothing.")
     ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="With --plan, of one case: write its steps as JSON, to be replayed.",
+        ),
+    ] = None,
     wide: Annotated[
         bool, typer.Option("--wide", help="One table, however wide; do not fold it.")
     ] = False,
@@ -162,6 +170,8 @@ def run(
     from poolbench.plan.cases import select_rows
     from poolbench.prepare import load_all, prepare
 
+    if export is not None and not plan:
+        raise BadUsage("--export writes a plan", hint="add --plan")
     rows = select_rows(attributes or [])
     set_values, axis_values = read_sets(sets or []), read_axes(axes or [])
     if find_limit:
@@ -178,6 +188,10 @@ def run(
         from poolbench.render.plan import print_plan
 
         print_plan(for_data(), experiments)
+        if export is not None:
+            from poolbench.cli.plan_file import write_plan
+
+            write_plan(export, experiments)
         return
     session = Session(
         experiments=experiments,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from poolbench.collection import without_collection
 from poolbench.domain import THRESHOLD_MAX, AttributeSet, Baseline, Case, Row
 from poolbench.errors import BadInput
 from poolbench.plan.check import faults_of, order_in, told
@@ -40,6 +41,7 @@ def release_threshold(row: Row, *, scenario_threshold: int, max_size: int) -> in
     return scenario_threshold if row.release_threshold is None else row.release_threshold
 
 
+@without_collection()
 def _shared(scenario: Scenario, axes: tuple[tuple[str, str], ...]) -> _Shared:
     expansion = expand(scenario, axes)
     order = order_in(expansion)

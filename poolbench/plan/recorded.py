@@ -117,6 +117,8 @@ class _Translation:
         self._lasting = [by_name[name] for name in workload.buffers]
         self._index: list[int] = [*self._lasting]
         """Number of a buffer in the workload -> in the plan."""
+        self._launches: dict[tuple[int, int, int, int], st.Launch] = {}
+        """Equal launches are one value."""
         self._alloc_step: dict[int, int] = {}
         self._free_step: dict[int, int] = {}
 
@@ -182,10 +184,15 @@ class _Translation:
                 self._free_step[index] = at
                 return st.Free(stream=stream, buffer=index), self._buffers[index].name
             case "kernel":
-                blocks = min(MAX_BLOCKS, max(1, blocks))
-                grid = st.Grid(blocks=blocks, threads=min(1024, max(32, threads)))
-                work = st.Spin(duration_ns=duration_ns)
-                return st.Launch(stream=stream, work=work, grid=grid), told or "kernel"
+                key = (stream, duration_ns, blocks, threads)
+                launch = self._launches.get(key)
+                if launch is None:
+                    blocks = min(MAX_BLOCKS, max(1, blocks))
+                    grid = st.Grid(blocks=blocks, threads=min(1024, max(32, threads)))
+                    work = st.Spin(duration_ns=duration_ns)
+                    launch = st.Launch(stream=stream, work=work, grid=grid)
+                    self._launches[key] = launch
+                return launch, told or "kernel"
             case "memcpy":
                 return self._memcpy(stream, buffer, source, size), told or "memcpy"
             case "memset":

@@ -37,7 +37,11 @@ class Floors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """`backend` is `cuda` or `model`; on the model `device` is the profile's name."""
+    """`backend` is `cuda` or `model`; on the model `device` is the profile's name.
+
+    `issue_loop`: what issued the steps of timed runs, `compiled` or `python` (with the reason);
+    empty on the model and in results of an older poolbench, which had Python's alone.
+    """
 
     backend: str
     device: str
@@ -51,3 +55,4 @@ class Environment:
     platform: str
     python: str
     packages: tuple[tuple[str, str], ...]
+    issue_loop: str = ""

@@ -35,6 +35,8 @@ def circumstances(record: RunRecord) -> tuple[tuple[str, str], ...]:
     if not record.is_predicted:
         facts.append(("clocks", clocks_text(record)))
         facts.append(("floors", floors_text(record.before)))
+        if record.before.issue_loop:
+            facts.append(("loop", record.before.issue_loop))
     facts.append(("run", effort_text(record)))
     control = control_text(record)
     if control:

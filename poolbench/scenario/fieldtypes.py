@@ -227,4 +227,9 @@ Scalars = Annotated[tuple[Scalar, ...], BeforeValidator(as_tuple)]
 class Model(BaseModel):
     """Base of all models: frozen, strict about keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
+        defer_build=True,  # most files use a few of the models
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -309,3 +310,21 @@ def test_precision_is_a_percentage(cli: Cli, tmp_path: Path, text: str) -> None:
     ended = cli("run", write_scenario(tmp_path), "--repeats", "auto", "--precision", text)
     assert ended.code == 2
     assert "--precision" in ended.err
+
+
+def test_the_plan_of_one_case_is_exported(cli: Cli, tmp_path: Path) -> None:
+    """`--plan --export` writes it as JSON, a step for a step; several cases are refused."""
+    path = write_scenario(tmp_path)
+    ended = cli("run", path, "--plan", "--attributes", "101", "--export", "plan.json")
+    assert ended.code == 0
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert (plan["format"], plan["version"]) == ("poolbench-plan", 1)
+    assert plan["case"]["row"] == "101"
+    assert plan["pool"]["reuse_allow_opportunistic"] is False
+    assert [step["do"] for step in plan["steps"]] == ["alloc", "launch", "free"]
+    assert "void spin(" in plan["module"]
+    several = cli("run", path, "--plan", "--export", "more.json")
+    assert several.code == 2
+    assert "there are 10" in several.err
+    assert not (tmp_path / "more.json").exists()
+    assert cli("run", path, "--export", "more.json").code == 2

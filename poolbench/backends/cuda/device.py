@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from poolbench.backends.cuda import driver
+from poolbench.backends.cuda.burst import Issuer
 from poolbench.backends.cuda.clock import Clock
 from poolbench.backends.cuda.kernels import Kernels
 from poolbench.backends.cuda.latch import Latches
@@ -30,6 +31,7 @@ class Device:
     start: Any
     end: Any
     base: Any
+    issuer: Issuer = field(default_factory=Issuer)
     ranges: Ranges = field(default_factory=Ranges)
     timing_events: list[Any] = field(default_factory=list)
     is_dead: bool = False

@@ -102,6 +102,13 @@ def check(result: tuple[Any, ...], call: str = "driver call") -> Any:
     return result[1] if len(result) == 2 else result[1:]
 
 
+def entry_point(name: str) -> int:
+    """The address of one of the driver's functions, by its name in the library."""
+    address = ctypes.cast(getattr(ctypes.CDLL("libcuda.so.1"), name), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
 def initialise(ordinal: int) -> tuple[Any, Any]:
     """(device, primary context made current).  Raises `DriverError` or `RuntimeError`."""
     check(_driver.cuInit(0), "cuInit")

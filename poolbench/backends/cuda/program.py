@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
@@ -43,11 +43,12 @@ class Live:
     """What changes while a plan is being issued.
 
     `words[b]` holds buffer `b`'s address where kernels read it, `pointers[b]` the same as the
-    driver's object.  `failures` counts failed attempts by step.
+    driver's object while the buffer is alive, 0 afterwards.  `failures` counts failed attempts by
+    step.
     """
 
     words: Any
-    pointers: list[Any]
+    pointers: MutableSequence[Any]
     failures: dict[int, int] = field(default_factory=dict)
     first_row: int = 0
 
@@ -78,9 +79,9 @@ class Program:
         self._kernels = kernels
         self._latches = latches
         self._calls = calls
-        self._pool = pool
+        self.pool = pool
         self.streams = streams
-        self._events = events
+        self.events = events
         self._end_events = end_events
         self._stamps = stamps
         self._counters = counters
@@ -93,8 +94,10 @@ class Program:
         base = ctypes.addressof(self.live.words)
         self._address_of = [base + 8 * index for index in range(n)]
         self._sizes = [spec.size for spec in plan.buffers]
-        self._is_ahead = plan.issue is Issue.AHEAD
-        self._keep: list[Packed] = []
+        self.is_ahead = plan.issue is Issue.AHEAD
+        self.packed: dict[int, Packed] = {}
+        """Launch arguments by step."""
+        self._attempts: dict[int, Call] = {}
         self._inner: list[Program] = []
         """Programs of graphs, whose arguments live as long as this."""
 
@@ -114,7 +117,7 @@ class Program:
             kernels=self._kernels,
             latches=self._latches,
             calls=self._calls,
-            pool=self._pool,
+            pool=self.pool,
             streams=list(streams),
             events=events,
             end_events=(),
@@ -154,10 +157,10 @@ class Program:
             case st.Memset():
                 return self._memset(step)
             case st.Record():
-                event = self._events[step.event]
+                event = self.events[step.event]
                 return self._on(step.stream, lambda s: partial(driver.cuEventRecord, event, s))
             case st.Wait():
-                event = self._events[step.event]
+                event = self.events[step.event]
                 return self._on(
                     step.stream, lambda s: partial(driver.cuStreamWaitEvent, s, event, 0)
                 )
@@ -165,7 +168,7 @@ class Program:
                 sync = driver.cuStreamSynchronize
                 return self._blocking(self._on(step.stream, lambda s: partial(sync, s)))
             case st.SyncEvent():
-                event = self._events[step.event]
+                event = self.events[step.event]
                 return self._blocking(partial(driver.cuEventSynchronize, event))
             case st.SyncDevice():
                 return self._blocking(driver.cuCtxSynchronize)
@@ -173,7 +176,7 @@ class Program:
                 query = driver.cuStreamQuery
                 return _asking(self._on(step.stream, lambda s: partial(query, s)))
             case st.QueryEvent():
-                return _asking(partial(driver.cuEventQuery, self._events[step.event]))
+                return _asking(partial(driver.cuEventQuery, self.events[step.event]))
             case st.HostWork():
                 return partial(_work, step.duration_ns)
             case st.Hold():
@@ -181,9 +184,9 @@ class Program:
             case st.Release():
                 return partial(self._release, step.stream, step.ticket)
             case st.Trim():
-                if self._pool is None:
+                if self.pool is None:
                     return None
-                return partial(driver.cuMemPoolTrimTo, self._pool, step.keep)
+                return partial(driver.cuMemPoolTrimTo, self.pool, step.keep)
             case st.CallDriver():
                 return self._blocking(self._calls.pack(step.call))
             case st.Callback():
@@ -207,7 +210,7 @@ class Program:
         return lambda: make(self.streams[stream])()
 
     def _launch(self, k: int, stream: int, packed: Packed) -> Call:
-        self._keep.append(packed)
+        self.packed[k] = packed
         if packed.stamp is not None and self._stamps is not None:
             packed.stamp.value = self._stamps + 16 * k
         return self._on(
@@ -237,17 +240,16 @@ class Program:
             case Baseline.CUDAMALLOC:
                 attempt: Call = partial(driver.cuMemAlloc, step.size)
             case AttributeSet():
-                size, pool = step.size, self._pool
+                size, pool = step.size, self.pool
                 allocate = driver.cuMemAllocFromPoolAsync
                 attempt = self._on(step.stream, lambda s: partial(allocate, size, pool, s))
+        self._attempts[k] = attempt
         words, pointers, buffer = self.live.words, self.live.pointers, step.buffer
 
         def alloc() -> Sequence[Any]:
             result = attempt()
             if result[0]:
-                result = self._retry(k, attempt, result)
-                if result[0]:
-                    return result
+                return self.recover(k, int(result[0]))
             pointer = result[1]
             pointers[buffer] = pointer
             words[buffer] = int(pointer)
@@ -255,19 +257,30 @@ class Program:
 
         return alloc
 
-    def _retry(self, k: int, attempt: Call, failed: Sequence[Any]) -> Sequence[Any]:
+    def recover(self, k: int, code: int) -> Sequence[Any]:
+        """After allocation `k` failed with `code`: what `on_oom` says.  Raises `AllocationFailed`
+        if that did not help."""
+        result = self._retry(k, self._attempts[k], code)
+        if not result[0]:
+            step = self.plan.steps[k]
+            assert isinstance(step, st.Alloc)
+            self.live.pointers[step.buffer] = result[1]
+            self.live.words[step.buffer] = int(result[1])
+        return result
+
+    def _retry(self, k: int, attempt: Call, code: int) -> Sequence[Any]:
         """Out of memory is handled as the plan says; any other fault goes back to the loop."""
-        if int(failed[0]) != driver.OUT_OF_MEMORY:
-            return failed
+        if code != driver.OUT_OF_MEMORY:
+            return (code,)
         failures = self.live.failures
         failures[k] = failures.get(k, 0) + 1
         if self.plan.on_oom is OnOom.FAIL:
             raise AllocationFailed(k)
-        if self._is_ahead:
+        if self.is_ahead:
             self.open_ahead()
         driver.check(driver.cuCtxSynchronize(), "cuCtxSynchronize")
-        if self.plan.on_oom is OnOom.TRIM_RETRY and self._pool is not None:
-            driver.check(driver.cuMemPoolTrimTo(self._pool, 0), "cuMemPoolTrimTo")
+        if self.plan.on_oom is OnOom.TRIM_RETRY and self.pool is not None:
+            driver.check(driver.cuMemPoolTrimTo(self.pool, 0), "cuMemPoolTrimTo")
         again = attempt()
         if again[0] and int(again[0]) == driver.OUT_OF_MEMORY:
             failures[k] += 1
@@ -323,7 +336,7 @@ class Program:
 
     def _blocking(self, call: Call) -> Call:
         """A call that may make the host wait: under `issue: ahead` it opens the latches first."""
-        if not self._is_ahead:
+        if not self.is_ahead:
             return call
 
         def wait() -> Sequence[Any]:

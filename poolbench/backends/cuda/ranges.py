@@ -37,6 +37,10 @@ class Ranges:
     def __init__(self, marker: Marker | None = None) -> None:
         self._marker = marker
 
+    @property
+    def are_marked(self) -> bool:
+        return self._marker is not None
+
     @contextmanager
     def around(self, name: str) -> Iterator[None]:
         marker = self._marker

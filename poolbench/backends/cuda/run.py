@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from poolbench.backends.cuda import driver
+from poolbench.backends.cuda.burst import bursts, shared_live
 from poolbench.backends.cuda.calls import DriverCalls
 from poolbench.backends.cuda.clock import Alignment, fresh_stamps
 from poolbench.backends.cuda.device import STICKY, Device
@@ -90,6 +91,11 @@ class Run:
         self._origin_ns = 0
         self._n_checks = sum(isinstance(step, st.Check) for step in plan.steps)
 
+    @property
+    def _is_in_bursts(self) -> bool:
+        """Nothing has to be done between two steps."""
+        return not (self._is_traced or self._plan.pace_ns or self._device.ranges.are_marked)
+
     # --- resources --------------------------------------------------------------------------
 
     @contextmanager
@@ -127,6 +133,7 @@ class Run:
                 lasting=lasting,
                 stamps=int(self._scratch) if self._is_traced else None,
                 counters=int(self._scratch) + 16 * plan.n_steps,
+                live=shared_live(device.issuer, lasting) if self._is_in_bursts else None,
             )
             if plan.graphs:
                 self._graphs.capture(plan, self._program.in_graph)
@@ -217,6 +224,8 @@ class Run:
         assert program is not None
         ranges = self._device.ranges
         calls = ranges.calls(plan, program.calls())
+        if self._is_in_bursts:
+            calls = bursts(self._device.issuer, program, calls)
         traced: list[TracedCall] = []
         if self._is_traced:
             self._first = clock.align()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from poolbench.analysis.outcomes import classify
 from poolbench.backends.cuda import driver, nvml
+from poolbench.backends.cuda.burst import Issuer
 from poolbench.backends.cuda.clock import Clock, host_call_floor
 from poolbench.backends.cuda.device import STICKY, Device
 from poolbench.backends.cuda.kernels import Kernels, Unsupported
@@ -25,8 +26,8 @@ from poolbench.trace import Trace
 class Runner:
     """Owns the context, the kernels and everything else that lasts."""
 
-    def __init__(self, ordinal: int, *, has_ranges: bool = False) -> None:
-        """`has_ranges`: runs are marked for a profiler."""
+    def __init__(self, ordinal: int, *, has_ranges: bool = False, loop: str | None = None) -> None:
+        """`has_ranges`: runs are marked for a profiler; `loop`: see `Issuer.make`."""
         handle, _ = driver.initialise(ordinal)
         kernels = Kernels(handle)
         clock = Clock(kernels)
@@ -42,6 +43,7 @@ class Runner:
             start=start,
             end=end,
             base=base,
+            issuer=Issuer.make(loop),
             ranges=ranges(is_wanted=has_ranges),
         )
         self._floors = Floors(
@@ -73,6 +75,7 @@ class Runner:
             platform=platform_name(),
             python=python_version(),
             packages=packages(),
+            issue_loop=self._device.issuer.text,
         )
 
     def run(self, plan: Plan, *, measured: Pass, repetition: int) -> Trace:

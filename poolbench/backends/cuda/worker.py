@@ -39,12 +39,13 @@ def serve(connection: Connection, ordinal: int, *, has_ranges: bool = False) -> 
     _die_with_parent()
     _wake_up_in_time()
     os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")
+    from poolbench.backends.cuda.burst import NoCompiler
     from poolbench.backends.cuda.driver import CompileError, DriverError
     from poolbench.backends.cuda.runner import Runner
 
     try:
         runner = Runner(ordinal, has_ranges=has_ranges)
-    except (DriverError, CompileError, RuntimeError) as fault:
+    except (DriverError, CompileError, NoCompiler, RuntimeError) as fault:
         connection.send(("failed", str(fault)))
         return
     connection.send(("ready", None))
