@@ -14,6 +14,7 @@ from poolbench.cli.group import Commands
 from poolbench.cli.importing import import_file
 from poolbench.cli.look import advise, compare, export, open_report
 from poolbench.cli.probe import probe
+from poolbench.cli.recording import record
 from poolbench.cli.run import run
 from poolbench.cli.show import show
 from poolbench.cli.words import doctor, explain, list_all
@@ -61,6 +62,7 @@ def poolbench(
 for command in (run, check, schema, show, advise, export, compare):
     app.command()(command)
 app.command("import")(import_file)
+app.command(context_settings={"allow_interspersed_args": False})(record)
 app.command("open")(open_report)
 app.command("list")(list_all)
 app.command()(doctor)

@@ -137,9 +137,7 @@ def _calls() -> Iterator[Call]:
 
 
 def _always(call: Call) -> Call:
-    return Call(
-        call.name, call.what, call.stream, is_per_thread=call.is_per_thread, is_always=True
-    )
+    return Call(call.name, call.what, call.stream, is_per_thread=call.is_per_thread, is_always=True)
 
 
 CALLS: tuple[Call, ...] = tuple(_calls())
@@ -156,7 +154,7 @@ ACTIVITIES: dict[str, tuple[str, ...]] = {
     ),
     "MEMCPY": (
         "start", "end", "device_id", "context_id", "stream_id", "correlation_id", "graph_id",
-        "bytes", "src_kind", "dst_kind", "runtime_correlation_id",
+        "bytes", "src_kind", "dst_kind",
     ),
     "MEMCPY2": (
         "start", "end", "device_id", "context_id", "stream_id", "correlation_id", "graph_id",

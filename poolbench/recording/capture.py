@@ -12,6 +12,7 @@ import ctypes
 import threading
 import traceback
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from poolbench.recording.calls import ACTIVITIES, CALLS, ESSENTIAL, Call
@@ -19,8 +20,8 @@ from poolbench.recording.raw import What, Writer, signed
 
 Read = Callable[[Any], int]
 BUFFER_BYTES = 8 * 2**20
-"""Of CUPTI's activity buffers: some 40,000 records, so that a short recording is interrupted only at
-its end."""
+"""Of CUPTI's activity buffers: some 40,000 records, so that a short recording is interrupted only
+at its end."""
 _POOL_ATTRIBUTES_OF_4_BYTES = (1, 2, 3)
 _MAX_FAULTS = 20
 
@@ -148,10 +149,10 @@ class Capture:
     def flush(self, *, ends: bool) -> None:
         """Everything that CUPTI still has; the work must be done (synchronise before).  `ends`: and
         no more activity records after that."""
-        self._try(lambda: self._cupti.activity_flush_all(1))
+        self._try(partial(self._cupti.activity_flush_all, 1))
         if ends:
             for number in self._enabled:
-                self._try(lambda number=number: self._cupti.activity_disable(number))  # type: ignore[misc]
+                self._try(partial(self._cupti.activity_disable, number))
             self._enabled.clear()
 
     def finish(self) -> None:
@@ -159,7 +160,7 @@ class Capture:
         self.is_detailed = False
         self.flush(ends=True)
         self.is_closed = True
-        self._try(lambda: self._cupti.unsubscribe(self._subscriber))
+        self._try(partial(self._cupti.unsubscribe, self._subscriber))
 
     def end_of_rows(self) -> None:
         self._writer.close()
@@ -172,9 +173,8 @@ class Capture:
     def n_dropped(self) -> int:
         """Activity records that CUPTI had no room for."""
         dropped = ctypes.c_size_t(0)
-        self._try(
-            lambda: self._cupti.activity_get_num_dropped_records(0, 0, ctypes.addressof(dropped))
-        )
+        place = ctypes.addressof(dropped)
+        self._try(partial(self._cupti.activity_get_num_dropped_records, 0, 0, place))
         return dropped.value
 
     def mark(self, name: str, number: int, *, begins: bool) -> None:
@@ -297,8 +297,7 @@ class Capture:
                 self._ran(What.KERNEL_RAN, record, (blocks, threads, name), record.graph_id)
             case "MEMCPY":
                 cells = (signed(record.bytes), int(record.src_kind), int(record.dst_kind))
-                runtime = record.runtime_correlation_id
-                self._ran(What.COPY_RAN, record, cells, record.graph_id, runtime)
+                self._ran(What.COPY_RAN, record, cells, record.graph_id)
             case "MEMCPY2":
                 cells = (signed(record.bytes), 0, 0)
                 self._ran(What.COPY_BETWEEN_DEVICES_RAN, record, cells, record.graph_id)
@@ -319,17 +318,10 @@ class Capture:
             case "OVERHEAD":
                 self._writer.add(What.OVERHEAD, record.start, record.end, *(0,) * 11)
 
-    def _ran(
-        self,
-        what: What,
-        record: Any,
-        cells: tuple[int, int, int],
-        graph: int,
-        runtime_correlation: int = 0,
-    ) -> None:
+    def _ran(self, what: What, record: Any, cells: tuple[int, int, int], graph: int) -> None:
         self._writer.add(
             what, record.start, record.end, record.device_id, record.context_id, record.stream_id,
-            record.correlation_id, graph, *cells, runtime_correlation, 0, 0,
+            record.correlation_id, graph, *cells, 0, 0, 0,
         )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Inside the recorded program: which part of it is recorded, from its start to its end.
 
-Started by `inject/sitecustomize.py` before the first line of the program.  The one place of poolbench
-with state of the whole process: a program has one recorder, and `poolbench.record()` has to find it.
-The standard library, and `cupti` once there is something to record.
+Started by `inject/sitecustomize.py` before the first line of the program.  The one place of
+poolbench with state of the whole process: a program has one recorder, and `poolbench.record()` has
+to find it. The standard library, and `cupti` once there is something to record.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def current() -> Session | None:
 def start(folder: Path) -> None:
     """Begins to record this process, unless another process of the program is recorded already.
 
-    Ends the process where it cannot be recorded: nobody wants to wait for a program's end to hear it.
+    Ends the process where it cannot be recorded: nobody wants to wait for a program's end to hear
+    it.
     """
-    global _session  # noqa: PLW0603  # see above
+    global _session  # see above
     try:
         (folder / raw.STARTED).touch(exist_ok=False)
     except FileExistsError:
@@ -161,7 +162,7 @@ class Session:
 
     def forget(self) -> None:
         """In a child that was forked off: it is not recorded."""
-        global _session  # noqa: PLW0603
+        global _session
         self._capture.is_closed = True
         _session = None
         with suppress(OSError), (self._folder / raw.OTHERS).open("a", encoding="utf-8") as file:

@@ -1,8 +1,8 @@
 """Rows of a recording: their layout, and the files that hold them.  The standard library only.
 
 A row is `WIDTH` signed 64-bit numbers, little-endian; the first says what the row is (`What`), the
-others are named in `CALL`, `RAN`, `MEMORY` and `STREAM_ID`.  Times are nanoseconds of CUPTI's clock,
-sizes bytes.  Beside the rows lies `texts.jsonl`: the text with number n in line n.
+others are named in `CALL`, `RAN`, `MEMORY` and `STREAM_ID`.  Times are nanoseconds of CUPTI's
+clock, sizes bytes.  Beside the rows lies `texts.jsonl`: the text with number n in line n.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ result
 """
 RAN = (
     "what", "start", "end", "device", "context", "stream_id", "correlation", "graph",
-    "a", "b", "c", "runtime_correlation", "_12", "_13",
+    "a", "b", "c", "_11", "_12", "_13",
 )  # fmt: skip
 MEMORY = (
     "what", "at", "device", "context", "stream_id", "correlation", "reserved", "used",
