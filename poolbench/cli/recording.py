@@ -10,8 +10,8 @@ import typer
 from poolbench.errors import BadUsage, ExitCode, NoBackend
 
 if TYPE_CHECKING:
-    from poolbench.recording.decode import Plain
     from poolbench.recording.make import Made
+    from poolbench.recording.memory import Plain
 
 
 def record(
@@ -77,6 +77,7 @@ def record(
     from poolbench.recording import launch
     from poolbench.recording.make import Program, history_of, make
     from poolbench.recording.read import read
+    from poolbench.recording.window import window_of
 
     folder, name = target_of(Path(_name_of(command)), output)
     treatment = _plain(plain)
@@ -93,8 +94,8 @@ def record(
         device, driver = detect.machine()
         program = Program(command=tuple(command), device=device, driver=driver)
         recording = read(raw)
-        if wanted.waits_for_marks and not recording.about.get("n_marks"):
-            raise BadUsage(_no_marks(code), hint=_HOW_TO_MARK)
+        if wanted.waits_for_marks and not window_of(recording).n_marks:
+            raise BadUsage(_no_marks(recording.about.get("n_marks", 0), code), hint=_HOW_TO_MARK)
         history = history_of(raw)
         made = make(recording, history, (folder, name), program, keeps_host=host, plain=treatment)
     _say(made)
@@ -104,8 +105,9 @@ def record(
 _HOW_TO_MARK = "with poolbench.record(): around an iteration, or an NVTX range and --range NAME"
 
 
-def _no_marks(code: int) -> str:
-    return f"nothing was recorded: the program marked no such iteration (it ended with {code})"
+def _no_marks(n_marks: int, code: int) -> str:
+    told = f"no such iteration, of {n_marks:,} in all" if n_marks else "no iteration"
+    return f"nothing was recorded: the program marked {told} (it ended with {code})"
 
 
 def _end(code: int) -> None:
@@ -141,7 +143,7 @@ def _name_of(command: list[str]) -> str:
 
 
 def _plain(text: str) -> Plain:
-    from poolbench.recording.decode import Plain
+    from poolbench.recording.memory import Plain
 
     try:
         return Plain(text)

@@ -243,6 +243,8 @@ class Capture:
             self._note_stream(entry, data, context, stream, thread, a)
         if self._deadline is not None and self.is_detailed and now > self._deadline:
             self.is_detailed = False
+            self._writer.add(What.STOPPED, begin, *(0,) * 12)
+            return
         self._writer.add(
             entry.what, begin, enter_cost, now, self._now() - now, thread, data.correlation_id,
             context, stream, entry.is_per_thread, a, b, c, result,

@@ -10,29 +10,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from poolbench.domain import MemoryKind
 from poolbench.errors import BadUsage
 from poolbench.imports.builder import Assumed, Builder, Built
+from poolbench.recording.memory import Memory, Plain, keeps_plain, streams_of_plain
+from poolbench.recording.played import Played
 from poolbench.recording.pools import Pools, PoolSettings
-from poolbench.recording.raw import CALL, RAN, STREAM_IDS, MemoryCode, What
+from poolbench.recording.raw import CALL, RAN, What
 from poolbench.recording.read import Recording, Rows, cells
 from poolbench.recording.state import PoolState, pool_state
 from poolbench.recording.streams import Streams
 from poolbench.recording.window import Window, window_of
-from poolbench.recording.work import Matched, Row, StreamKey, stream_key
+from poolbench.recording.work import Matched, Row, StreamKey, key_of_call
 
-_CALL, _RAN, _ID = cells(CALL), cells(RAN), cells(STREAM_IDS)
+_CALL, _RAN = cells(CALL), cells(RAN)
 _CHUNK = 65_536
-_KIND: Mapping[int, MemoryKind] = {
-    MemoryCode.PAGEABLE: MemoryKind.PAGEABLE,
-    MemoryCode.PINNED: MemoryKind.PINNED,
-}
 _NOT_READY = 600
 _OUT_OF_MEMORY = 2
 _WORKING = (What.LAUNCH, What.COPY, What.COPY_AND_WAIT, What.SET, What.GRAPH_LAUNCH)
@@ -46,15 +42,6 @@ _UNPLAYED: Mapping[int, str] = {
     What.MEMORY_OPERATION: "waits for and writes of values in memory (cuStreamWaitValue)",
     What.OTHER_ALLOC: "allocations of managed, pitched or virtual memory",
 }
-
-
-class Plain(StrEnum):
-    """What becomes of `cuMemAlloc` and `cuMemFree`."""
-
-    AUTO = "auto"
-    """Left out where the program allocates from a pool as well, else as if from a pool."""
-    POOL = "pool"
-    DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +65,6 @@ def decode(
 ) -> Decoded:
     """Raises `BadUsage` where nothing was recorded."""
     return _Decoding(recording, builder, assumed, plain).run()
-
-
-@dataclass(slots=True)
-class _Live:
-    """Allocations at the begin of the recorded part: address -> size and stream, in order."""
-
-    pool: dict[int, tuple[int, StreamKey]] = field(default_factory=dict)
-    plain: dict[int, tuple[int, StreamKey]] = field(default_factory=dict)
 
 
 class _Decoding:
@@ -112,18 +91,17 @@ class _Decoding:
         )
         self._streams = Streams(builder)
         self._pools = Pools()
-        self._is_plain_kept = self._keeps_plain(plain)
-        self._plain_streams = self._streams_of_plain() if self._is_plain_kept else {}
-        self._live = _Live()
+        self._n_pool_allocs = self._count_pool_allocs()
+        self._is_plain_kept = keeps_plain(plain, self._n_pool_allocs)
+        plain_streams = streams_of_plain(self._calls) if self._is_plain_kept else None
+        self._memory = Memory(builder, self._streams, plain_streams)
+        self._played = Played(builder, recording.texts)
         self._has_begun = False
         self._free_from = 0
         self._first_begin = 0
         self._last_end = 0
         self._own_cost = 0
         self._threads: Counter[int] = Counter()
-        self._addresses: set[int] = set()
-        self._n_allocs = 0
-        self._n_waited_frees = 0
 
     def run(self) -> Decoded:
         for is_call, index, row in self._in_order():
@@ -137,7 +115,7 @@ class _Decoding:
         self._note_losses()
         state = pool_state(self._recording, self._window)
         settings = self._pools.settings(state.threshold)
-        if self._is_plain_kept and not self._n_pool_allocs():
+        if self._is_plain_kept and not self._n_pool_allocs:
             settings = PoolSettings(release_threshold=2**64 - 1)
         recorded = self._recorded(state)
         return Decoded(
@@ -162,7 +140,8 @@ class _Decoding:
             & (strays[:, _RAN["start"]] <= self._window.end)
         ]
         times = np.concatenate((time, strays[:, _RAN["start"]]))
-        order = np.argsort(times, kind="stable")
+        rank = np.concatenate((np.where(at_end, 0, 1), np.full(len(strays), 2)))
+        order = np.lexsort((rank, times))
         for first in range(0, len(order), _CHUNK):
             for index in order[first : first + _CHUNK].tolist():
                 if index < len(calls):
@@ -176,13 +155,7 @@ class _Decoding:
             return
         self._has_begun = True
         self._free_from = self._first_begin = now
-        text = "allocations that were live when the recorded part begins: made at its start"
-        held = [*self._live.pool.items()]
-        if self._is_plain_kept:
-            held += [*self._live.plain.items()]
-        for address, (size, key) in held:
-            self._builder.alloc(address, size, self._streams.number(key))
-            self._guessed[text] += 1
+        self._memory.begin()
 
     # --- calls -----------------------------------------------------------------------------
 
@@ -191,26 +164,18 @@ class _Decoding:
             self._lost["calls for other devices"] += 1
             return
         what = row[0]
-        key = self._key(row)
+        key = key_of_call(row)
         if not row[_CALL["result"]]:
             self._learn(what, row, key)
         if what in _SILENT:
             return
         begin = row[_CALL["begin"]]
         if begin < self._window.begin:
-            self._before(what, row, key)
+            self._before(index, what, row, key)
         elif begin <= self._window.end:
             self._begin(begin)
             self._host(row)
             self._step(index, what, row, key)
-
-    def _key(self, row: Row) -> StreamKey:
-        return stream_key(
-            row[_CALL["context"]],
-            row[_CALL["stream"]],
-            row[_CALL["is_per_thread"]],
-            row[_CALL["thread"]],
-        )
 
     def _learn(self, what: int, row: Row, key: StreamKey) -> None:
         """What is true from here on, in the recorded part and before it."""
@@ -233,23 +198,10 @@ class _Decoding:
             case What.POOL_CHOSEN:
                 self._pools.chosen(pool)
 
-    def _before(self, what: int, row: Row, key: StreamKey) -> None:
-        """A call before the recorded part: what will be live when it begins?"""
-        if row[_CALL["result"]] or self._streams.is_captured(key):
-            return
-        address, size = row[_CALL["a"]], row[_CALL["b"]]
-        match what:
-            case What.ALLOC if size > 0:
-                self._live.pool[address] = (size, key)
-            case What.PLAIN_ALLOC if size > 0:
-                self._live.plain[address] = (size, key)
-            case What.FREE | What.PLAIN_FREE:
-                self._live.pool.pop(address, None)
-                self._live.plain.pop(address, None)
-            case What.RECORD:
-                self._streams.recorded(key, address)
-            case What.WAIT:
-                self._streams.waited(key, address)
+    def _before(self, index: int, what: int, row: Row, key: StreamKey) -> None:
+        """A call before the recorded part."""
+        if not row[_CALL["result"]] and not self._is_of_a_graph(what, row, key):
+            self._memory.before(what, index, row[_CALL["a"]], row[_CALL["b"]], key)
 
     def _host(self, row: Row) -> None:
         """The program's own time since the last call, without ours."""
@@ -277,13 +229,13 @@ class _Decoding:
         match what:
             case What.ALLOC:
                 self._pools.used(row[_CALL["c"]])
-                self._alloc(a, b, key)
+                self._memory.alloc(a, b, key)
             case What.FREE:
-                self._free(a, key)
+                self._memory.free(a, key)
             case What.PLAIN_ALLOC:
-                self._plain_alloc(index, a, b)
+                self._memory.plain_alloc(index, a, b)
             case What.PLAIN_FREE:
-                self._plain_free(a)
+                self._memory.plain_free(a)
             case _ if what in _WORKING:
                 self._work(index, what, key)
             case What.RECORD:
@@ -319,63 +271,6 @@ class _Decoding:
         else:
             self._lost[f"calls that failed (error {result})"] += 1
 
-    # --- memory ----------------------------------------------------------------------------
-
-    def _alloc(self, address: int, size: int, key: StreamKey) -> None:
-        self._builder.alloc(address, size, self._streams.number(key))
-        self._addresses.add(address)
-        self._n_allocs += 1
-
-    def _free(self, address: int, key: StreamKey) -> None:
-        if address in self._live.plain and not self._is_plain_kept:
-            del self._live.plain[address]
-            self._lost["frees of plain allocations"] += 1
-            return
-        self._builder.free(address, self._streams.number(key))
-
-    def _plain_alloc(self, index: int, address: int, size: int) -> None:
-        if not self._is_plain_kept:
-            self._live.plain[address] = (size, (0, 0, 0))
-            self._lost["plain allocations (cuMemAlloc), which are no business of a pool"] += 1
-            return
-        self._guessed["plain allocations (cuMemAlloc), as if they came from a pool"] += 1
-        key = self._plain_streams.get(index, (0, 0, 0))
-        self._alloc(address, size, key)
-
-    def _plain_free(self, address: int) -> None:
-        if self._builder.is_live(address):
-            self._builder.free_where_allocated(address, "")
-            self._n_waited_frees += 1
-        elif self._live.plain.pop(address, None) is not None:
-            self._lost["frees of plain allocations"] += 1
-        else:
-            self._lost["frees of what was allocated before the recorder began"] += 1
-
-    def _n_pool_allocs(self) -> int:
-        calls = self._calls
-        is_ok = (calls[:, 0] == What.ALLOC) & (calls[:, _CALL["result"]] == 0)
-        return int((is_ok & (calls[:, _CALL["begin"]] <= self._window.end)).sum())
-
-    def _keeps_plain(self, plain: Plain) -> bool:
-        if plain is Plain.AUTO:
-            return not self._n_pool_allocs()
-        return plain is Plain.POOL
-
-    def _streams_of_plain(self) -> dict[int, StreamKey]:
-        """Plain allocation -> the stream of its thread's next work."""
-        found: dict[int, StreamKey] = {}
-        following: dict[int, StreamKey] = {}
-        order = np.argsort(self._calls[:, _CALL["begin"]], kind="stable")[::-1]
-        wanted = np.isin(self._calls[order, 0], (*_WORKING, What.PLAIN_ALLOC))
-        for index in order[wanted].tolist():
-            row = self._calls[index].tolist()
-            thread = row[_CALL["thread"]]
-            if row[0] != What.PLAIN_ALLOC:
-                following[thread] = self._key(row)
-            elif thread in following:
-                found[index] = following[thread]
-        return found
-
     # --- work ------------------------------------------------------------------------------
 
     def _work(self, index: int, what: int, key: StreamKey) -> None:
@@ -387,46 +282,11 @@ class _Decoding:
         if self._matched.is_by_order(index):
             self._guessed["work that is matched to its call by the order on its stream"] += 1
         if what == What.GRAPH_LAUNCH:
-            self._graph(work, stream)
+            self._played.graph(work, stream)
             return
-        is_host_side = False
-        for one in work:
-            self._put(one, stream)
-            is_host_side = is_host_side or any(_KIND.get(one[_RAN[side]]) for side in ("b", "c"))
-        if what == What.COPY_AND_WAIT and is_host_side:
+        is_host_side = [self._played.work(one, stream) for one in work]
+        if what == What.COPY_AND_WAIT and any(is_host_side):
             self._builder.sync_stream(stream)
-
-    def _put(self, work: Row, stream: int) -> None:
-        """One piece of work as a step."""
-        a, b, c = work[_RAN["a"]], work[_RAN["b"]], work[_RAN["c"]]
-        duration_ns = max(0, work[_RAN["end"]] - work[_RAN["start"]])
-        self._last_end = max(self._last_end, work[_RAN["end"]])
-        match work[0]:
-            case What.KERNEL_RAN:
-                name = self._recording.text(c)
-                self._builder.kernel(duration_ns, stream, blocks=max(1, a), threads=b, name=name)
-                self._kept["kernels, as long as they were"] += 1
-            case What.COPY_RAN:
-                source, target = (_KIND.get(side, MemoryKind.DEVICE) for side in (b, c))
-                if MemoryKind.DEVICE not in (source, target):
-                    self._lost["copies from host to host"] += 1
-                else:
-                    self._builder.copy(a, stream, source, target)
-            case What.SET_RAN:
-                self._builder.memset(a, stream)
-            case What.COPY_BETWEEN_DEVICES_RAN:
-                self._lost["copies between devices"] += 1
-
-    def _graph(self, work: list[Row], stream: int) -> None:
-        """A launched graph: one kernel for as long as it ran."""
-        start = min(one[_RAN["start"]] for one in work)
-        end = max(one[_RAN["end"]] for one in work)
-        kernels = [one for one in work if one[0] == What.KERNEL_RAN]
-        blocks = max((one[_RAN["a"]] for one in kernels), default=1)
-        self._last_end = max(self._last_end, end)
-        self._builder.kernel(max(0, end - start), stream, blocks=max(1, blocks), name="graph")
-        self._guessed["launches of graphs: one kernel each, for as long as the graph ran"] += 1
-        self._lost["kernels inside graphs, as kernels of their own"] += len(kernels)
 
     def _stray(self, work: Row) -> None:
         """Work without a call."""
@@ -439,10 +299,15 @@ class _Decoding:
             stream = self._builder.stream(name)
         else:
             stream = self._streams.number(key)
-        self._put(work, stream)
+        self._played.work(work, stream)
         self._guessed["work without a call: put where it ran"] += 1
 
     # --- the whole -------------------------------------------------------------------------
+
+    def _count_pool_allocs(self) -> int:
+        calls = self._calls
+        is_ok = (calls[:, 0] == What.ALLOC) & (calls[:, _CALL["result"]] == 0)
+        return int((is_ok & (calls[:, _CALL["begin"]] <= self._window.end)).sum())
 
     def _note_losses(self) -> None:
         fidelity, about = self._builder.fidelity, self._recording.about
@@ -454,10 +319,10 @@ class _Decoding:
                 f"{len(self._threads)} threads made calls; they are taken as one, in the order in "
                 "which the calls began"
             )
-        if self._n_waited_frees:
+        if n_frees := self._memory.n_waiting_frees:
             fidelity.note(
-                f"{self._n_waited_frees:,} frees were cuMemFree, which waits for the device; a "
-                "free to the pool does not"
+                f"{n_frees:,} frees were cuMemFree, which waits for the device; a free to the pool "
+                "does not"
             )
         if self._recording.n_others:
             fidelity.note(f"{self._recording.n_others} other processes of it were not recorded")
@@ -471,11 +336,11 @@ class _Decoding:
 
     def _recorded(self, state: PoolState) -> dict[str, object]:
         found: dict[str, object] = {
-            "makespan_ns": max(0, self._last_end - self._first_begin),
+            "makespan_ns": max(0, max(self._last_end, self._played.last_end) - self._first_begin),
             "overhead_ns": self._own_cost,
             "n_iterations": self._window.n_marks,
-            "n_allocs": self._n_allocs,
-            "n_addresses": len(self._addresses),
+            "n_allocs": self._memory.n_allocs,
+            "n_addresses": self._memory.n_addresses,
         }
         if state.reserved_high:
             found["reserved_high"] = state.reserved_high

@@ -3,6 +3,9 @@
 Started by `inject/sitecustomize.py` before the first line of the program.  The one place of
 poolbench with state of the whole process: a program has one recorder, and `poolbench.record()` has
 to find it. The standard library, and `cupti` once there is something to record.
+
+Nothing is imported at exit: Python would forget that the program was interrupted, and end with
+another exit code.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -218,8 +222,6 @@ def _synchronise() -> None:
 
 
 def _versions() -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
     found = {}
     for name in _NAMED:
         module = sys.modules.get(name)

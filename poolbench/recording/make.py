@@ -17,8 +17,9 @@ from poolbench.imports.damage import Damaged
 from poolbench.imports.fidelity import Fidelity
 from poolbench.imports.write import Head, write
 from poolbench.recording import raw
-from poolbench.recording.decode import Decoded, Plain, decode
+from poolbench.recording.decode import Decoded, decode
 from poolbench.recording.framework import joined
+from poolbench.recording.memory import Plain
 from poolbench.recording.read import Recording
 from poolbench.scenario.workload import MAX_ROWS
 from poolbench.units import format_size

@@ -97,6 +97,8 @@ class What(IntEnum):
     """a: number of the iteration, b: name (a text), c: thread.  `begin` is when."""
     MARK_END = 201
     STREAM_ID = 202
+    STOPPED = 203
+    """`begin` is when the time that was asked for was over."""
 
 
 CALL = (

@@ -31,16 +31,21 @@ class Window:
 
 
 def window_of(recording: Recording) -> Window:
-    """From the first mark to the last, with what lies between two iterations."""
+    """From the first mark to the last, with what lies between two iterations; to the end of the time
+    that was asked for, if that comes first."""
+    stops = recording.of(What.STOPPED)[:, _CALL["begin"]]
+    stop = int(stops.min()) - 1 if len(stops) else _EVER
     marks = recording.of(What.MARK_BEGIN, What.MARK_END)
     begins = marks[marks[:, 0] == What.MARK_BEGIN][:, _CALL["begin"]]
+    begins = begins[begins <= stop]
     ends = marks[marks[:, 0] == What.MARK_END][:, _CALL["begin"]]
     if not len(begins):
-        return Window()
+        return Window(end=stop)
     is_open = len(ends) < len(begins)
+    end = _EVER if is_open else int(ends.max())
     return Window(
         begin=int(begins.min()),
-        end=_EVER if is_open else int(ends.max()),
+        end=min(end, stop),
         n_marks=len(begins),
-        is_open=is_open,
+        is_open=is_open and stop == _EVER,
     )

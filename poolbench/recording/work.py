@@ -15,6 +15,8 @@ from poolbench.recording.raw import CALL, RAN, STREAM_IDS, What
 from poolbench.recording.read import Rows, cells
 
 _CALL, _RAN, _ID = cells(CALL), cells(RAN), cells(STREAM_IDS)
+_KEY = ("context", "stream", "is_per_thread", "thread")
+_KEY_OF_CALL = tuple(_CALL[name] for name in _KEY)
 _FITTING: Mapping[int, tuple[int, ...]] = {
     What.LAUNCH: (What.KERNEL_RAN,),
     What.COPY: (What.COPY_RAN, What.COPY_BETWEEN_DEVICES_RAN),
@@ -35,6 +37,11 @@ def stream_key(context: int, stream: int, is_per_thread: int, thread: int) -> St
     if stream == _PER_THREAD or (stream == 0 and is_per_thread):
         return context, _PER_THREAD, thread
     return context, 0 if stream == 1 else stream, 0
+
+
+def key_of_call(row: Row) -> StreamKey:
+    """The stream that a call names."""
+    return stream_key(*(row[cell] for cell in _KEY_OF_CALL))
 
 
 class Matched:
@@ -104,8 +111,7 @@ class Matched:
         calls: dict[tuple[StreamKey, int], list[int]] = defaultdict(list)
         for call in lonely:
             row = self._calls[call].tolist()
-            key = stream_key(*(row[_CALL[name]] for name in _KEY))
-            calls[key, _kind_of(row[0])].append(call)
+            calls[key_of_call(row), _kind_of(row[0])].append(call)
         work: dict[tuple[StreamKey, int], list[int]] = defaultdict(list)
         rest = np.flatnonzero(~self._used & (self._ran[:, _RAN["graph"]] == 0))
         for index in rest[np.argsort(self._ran[rest, _RAN["start"]], kind="stable")].tolist():
@@ -120,9 +126,6 @@ class Matched:
                     self._found[call] = [index]
                     self._by_order[call] = index
                     self._used[index] = True
-
-
-_KEY = ("context", "stream", "is_per_thread", "thread")
 
 
 def _kind_of(what: int) -> int:
