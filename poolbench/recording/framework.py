@@ -21,6 +21,8 @@ _CALL = cells(CALL)
 _LEAST_SHARE = 0.5
 """Of the history's events that lie within the recording: with fewer the clocks are not the same."""
 _LARGEST = 2**62
+_REPLACED = (What.ALLOC, What.FREE, What.PLAIN_ALLOC, What.PLAIN_FREE)
+"""The driver's own: segments, the first block of which has the same address."""
 
 
 def joined(recording: Recording, snapshot: Any) -> Recording | None:
@@ -40,8 +42,8 @@ def joined(recording: Recording, snapshot: Any) -> Recording | None:
     within = (at >= begin - 1000) & (at <= end + 1000)
     if within.mean() < _LEAST_SHARE and not _covers(at, begin, end):
         return None
-    is_pool = np.isin(recording.rows[:, 0], (What.ALLOC, What.FREE))
-    return replace(recording, rows=np.concatenate((recording.rows[~is_pool], rows)))
+    is_memory = np.isin(recording.rows[:, 0], _REPLACED)
+    return replace(recording, rows=np.concatenate((recording.rows[~is_memory], rows)))
 
 
 def _covers(at: Rows, begin: int, end: int) -> bool:

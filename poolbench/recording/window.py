@@ -31,8 +31,8 @@ class Window:
 
 
 def window_of(recording: Recording) -> Window:
-    """From the first mark to the last, with what lies between two iterations; to the end of the time
-    that was asked for, if that comes first."""
+    """From the first mark to the last, with what lies between two iterations; to the end of the
+    time that was asked for, if that comes first."""
     stops = recording.of(What.STOPPED)[:, _CALL["begin"]]
     stop = int(stops.min()) - 1 if len(stops) else _EVER
     marks = recording.of(What.MARK_BEGIN, What.MARK_END)

@@ -1,4 +1,4 @@
-"""Recordings made by hand: calls of the host and work of the device, as CUPTI would tell of them."""
+"""Recordings made by hand: calls of the host and work of the device, as CUPTI tells of them."""
 
 from __future__ import annotations
 

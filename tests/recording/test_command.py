@@ -34,9 +34,7 @@ def kernels(path: Path) -> list[str]:
     found = workload(path)
     codes, names = found.columns["op"].tolist(), found.columns["name"].tolist()
     return [
-        found.names[name]
-        for code, name in zip(codes, names, strict=True)
-        if OPS[code] == "kernel"
+        found.names[name] for code, name in zip(codes, names, strict=True) if OPS[code] == "kernel"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Allocations: of pools and plain ones, live before the recorded part, under addresses that return."""
+"""Allocations: of pools and plain ones, of before the recorded part, at addresses that return."""
 
 from __future__ import annotations
 

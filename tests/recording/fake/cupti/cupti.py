@@ -1,8 +1,10 @@
-"""A CUPTI for tests, with a driver behind it: `call` makes a call of the driver, as a program would.
+"""A CUPTI for tests, with a driver behind it: `call` makes a call of the driver, as a program
+would.
 
-The names are the real ones (`tests/recording/test_names.py` holds them to the package), and so is the
-way of the data: callbacks at the begin and end of a call, with a pointer to its result; objects made of
-pointers to parameters; records of work that come when CUPTI is flushed, all at once and backwards.
+The names are the real ones (`tests/recording/test_names.py` holds them to the package), and so is
+the way of the data: callbacks at the begin and end of a call, with a pointer to its result; objects
+made of pointers to parameters; records of work that come when CUPTI is flushed, all at once and
+backwards.
 """
 
 from __future__ import annotations
