@@ -40,7 +40,8 @@ class Program:
     def origin(self) -> str:
         where = [self.device, f"driver {self.driver}" if self.driver else ""]
         told = ", ".join(text for text in where if text)
-        return f"Recorded from {shlex.join(self.command)[:200]}{f' on {told}' if told else ''}"
+        command = shlex.join([Path(self.command[0]).name, *self.command[1:]])[:200]
+        return f"Recorded from {command}{f' on {told}' if told else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
