@@ -15,6 +15,7 @@ from poolbench.cli.importing import import_file
 from poolbench.cli.look import advise, compare, export, open_report
 from poolbench.cli.merge import merge
 from poolbench.cli.probe import probe
+from poolbench.cli.recording import record
 from poolbench.cli.run import run
 from poolbench.cli.show import show
 from poolbench.cli.words import doctor, explain, list_all
@@ -62,6 +63,7 @@ def poolbench(
 for command in (run, check, schema, show, advise, export, compare, merge):
     app.command()(command)
 app.command("import")(import_file)
+app.command(context_settings={"allow_interspersed_args": False})(record)
 app.command("open")(open_report)
 app.command("list")(list_all)
 app.command()(doctor)

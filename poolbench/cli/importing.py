@@ -63,13 +63,13 @@ def import_file(
     from poolbench.imports import detect
     from poolbench.imports.builder import Assumed, Builder
     from poolbench.imports.damage import Damaged
-    from poolbench.imports.write import write
+    from poolbench.imports.write import Head, write
     from poolbench.render.console import for_data, for_words, line
     from poolbench.render.progress import spinner
     from poolbench.scenario.workload import MAX_ROWS
 
     chosen = _format(format_) or detect.format_of(file)
-    folder, name = _target(file, output)
+    folder, name = target_of(file, output)
     assumed = Assumed(kernel_ns=_duration(assume_kernel), keeps_host=host)
     builder = Builder(skip=first - 1, most=n_steps or MAX_ROWS)
     damage: Damaged | None = None
@@ -85,7 +85,8 @@ def import_file(
     built = builder.build(recorded)
     if damage is not None:
         builder.fidelity.note(f"read up to the damage at {damage.at(file.name)}")
-    path = write(folder, name, built, builder.fidelity, f"{file.name} ({chosen})")
+    head = Head(origin=f"Imported from {file.name} ({chosen})")
+    path = write(folder, name, built, builder.fidelity, head)
     console = for_data()
     line(console, f"{path}: {built.workload.n_rows:,} steps on {len(built.kinds)} streams")
     _print(builder.fidelity)
@@ -119,7 +120,7 @@ def _duration(text: str) -> int:
         raise BadUsage(f"--assume-kernel {text[:60]}: {fault}") from None
 
 
-def _target(file: Path, output: str | None) -> tuple[Path, str]:
+def target_of(file: Path, output: str | None) -> tuple[Path, str]:
     """Folder and name of the scenario; characters that no name has become `-`."""
     given = Path(output) if output is not None else Path(file.name)
     stem = given.name.removesuffix(".yaml")

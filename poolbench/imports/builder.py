@@ -88,6 +88,10 @@ class Builder:
 
     # --- steps ------------------------------------------------------------------------------
 
+    @property
+    def n_streams(self) -> int:
+        return len(self._streams)
+
     def stream(self, key: str, kind: StreamKind = StreamKind.NON_BLOCKING, name: str = "") -> int:
         """The number of a stream of the file; a new one at its first mention."""
         found = self._streams.get(key)
@@ -219,6 +223,21 @@ class Builder:
             return
         self._add("sync_device")
         self.fidelity.kept["synchronisations"] += 1
+
+    def query_stream(self, stream: int) -> None:
+        if self._is_outside():
+            return
+        self._add("query_stream", stream=stream)
+        self.fidelity.kept["queries"] += 1
+
+    def query_event(self, key: object) -> None:
+        if self._is_outside():
+            return
+        if key not in self._events:
+            self.fidelity.lost["queries of events that the file does not record"] += 1
+            return
+        self._add("query_event", event=self._events[key])
+        self.fidelity.kept["queries"] += 1
 
     def host(self, duration_ns: int) -> None:
         """Time of the program itself; less than a microsecond is not worth a step."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,24 @@ from poolbench.units import format_size
 _ROUND = 32 * 2**20
 
 
-def write(folder: Path, name: str, built: Built, fidelity: Fidelity, source: str) -> Path:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What stands at the head of the scenario beside streams and buffers.
+
+    origin
+        where the steps are from, as the end of a sentence.
+    pool
+        its settings, as in a scenario.
+    comments
+        lines at the end of the file.
+    """
+
+    origin: str
+    pool: Mapping[str, Any] = field(default_factory=lambda: {"release_threshold": "max"})
+    comments: tuple[str, ...] = ()
+
+
+def write(folder: Path, name: str, built: Built, fidelity: Fidelity, head: Head) -> Path:
     """The scenario's path.  Raises `BadUsage` where something of that name is there already."""
     path = folder / f"{name}.yaml"
     steps = folder / f"{name}{ENDING}"
@@ -30,19 +49,18 @@ def write(folder: Path, name: str, built: Built, fidelity: Fidelity, source: str
     except BadWorkload as fault:
         raise BadUsage(f"what was read makes no workload: {fault}") from None
     write_bytes(steps, to_bytes(built.workload))
-    write_text(path, _yaml(name, steps.name, built, fidelity, source))
+    write_text(path, _yaml(name, steps.name, built, fidelity, head))
     return path
 
 
-def _yaml(name: str, steps: str, built: Built, fidelity: Fidelity, source: str) -> str:
+def _yaml(name: str, steps: str, built: Built, fidelity: Fidelity, told: Head) -> str:
     import yaml
 
     head: dict[str, Any] = {
         "name": name,
-        "question": "What do the reuse attributes change for this program? Imported from "
-        f"{source}.",
+        "question": f"What do the reuse attributes change for this program? {told.origin}.",
         "known": "; ".join(f"{kind}: {text}" for kind, text in fidelity.lines()) + ".",
-        "pool": {"release_threshold": "max"},
+        "pool": dict(told.pool),
         "streams": {
             stream: None if kind is StreamKind.NON_BLOCKING else {"kind": kind.value}
             for stream, kind in zip(built.workload.streams, built.kinds, strict=True)
@@ -56,8 +74,10 @@ def _yaml(name: str, steps: str, built: Built, fidelity: Fidelity, source: str) 
     head["recorded"] = {"steps": steps, "host": "keep"}
     text: str = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=100)
     limit = -(-built.largest // _ROUND) * _ROUND
+    comments = "".join(f"# {line}\n" for line in told.comments)
     return (
         f"{text}"
         "# At most this much is live at once; try less, or more:\n"
         f"# axes: {{pool.max_size: [none, {format_size(limit)}]}}\n"
+        f"{comments}"
     )

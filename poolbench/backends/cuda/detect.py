@@ -15,8 +15,8 @@ def _has_bindings() -> bool:
         return False
 
 
-def why_unusable(ordinal: int = 0) -> str | None:
-    """`None` if the GPU can be used, else the reason."""
+def why_missing(ordinal: int = 0) -> str | None:
+    """`None` if there is a GPU, else the reason.  Takes no memory of it."""
     if not _has_bindings():
         return "the package cuda-python is not installed"
     from poolbench.backends.cuda import driver
@@ -29,6 +29,16 @@ def why_unusable(ordinal: int = 0) -> str | None:
         return "no NVIDIA driver was found (libcuda.so.1)"
     if ordinal >= count:
         return "the driver sees no GPU"
+    return None
+
+
+def why_unusable(ordinal: int = 0) -> str | None:
+    """`None` if the GPU can be used, else the reason."""
+    reason = why_missing(ordinal)
+    if reason is not None:
+        return reason
+    from poolbench.backends.cuda import driver
+
     device, _ = driver.initialise(ordinal)
     if not driver.device_attribute(device, "MEMORY_POOLS_SUPPORTED"):
         return "this GPU or driver has no memory pools"
@@ -45,6 +55,19 @@ def device_count() -> int:
         return driver.device_count()
     except (driver.DriverError, RuntimeError):
         return 0
+
+
+def machine() -> tuple[str, str]:
+    """(name of the first GPU, version of the driver), "" for what cannot be had; takes no
+    memory."""
+    from poolbench.backends.cuda import driver, nvml
+
+    try:
+        driver.device_count()
+        name = driver.device_name(0)
+    except (driver.DriverError, RuntimeError):
+        name = ""
+    return name, nvml.driver_version() or ""
 
 
 Fact = tuple[str, str, bool, str]
